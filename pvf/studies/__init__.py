@@ -1,0 +1,1 @@
+"""The papers' experiments, built from the library's modules."""

@@ -536,7 +536,9 @@ def _ratio(numerator: NDArray, denominator: NDArray, zero_division: float) -> ND
     return np.divide(numerator, denominator, out=result, where=np.asarray(denominator) != 0)
 
 
-def accuracy_from_counts(tp: NDArray, fp: NDArray, n_pos: float, n_neg: float) -> NDArray[np.float64]:
+def accuracy_from_counts(
+    tp: NDArray, fp: NDArray, n_pos: float, n_neg: float
+) -> NDArray[np.float64]:
     """Accuracy from true and false positives."""
     return (tp + n_neg - fp) / (n_pos + n_neg)
 
@@ -666,7 +668,7 @@ def _check_models(models: Any) -> tuple[list[str], list[Any]]:
         if isinstance(model, type) or not hasattr(model, "predict"):
             raise TypeError(f"models: {name!r} must be an estimator with predict, got {model!r}.")
         try:
-            if isinstance(model, BaseEstimator):
+            if isinstance(model, BaseEstimator) and hasattr(model, "fit"):
                 check_is_fitted(model)
         except NotFittedError as error:
             raise NotFittedError(

@@ -18,7 +18,7 @@ import pandas as pd
 import sklearn
 import sklearn.datasets
 
-__all__ = ["DataError", "Dataset", "frame_sha256", "load_breast_cancer"]
+__all__ = ["DataError", "Dataset", "frame_sha256", "load_breast_cancer", "make_clusters"]
 
 Kind = Literal["numeric", "nominal", "ordinal"]
 
@@ -271,3 +271,53 @@ def load_breast_cancer() -> Dataset:
         source=source,
         sha256=found,
     )
+
+
+def make_clusters(
+    n_samples: int, mu: float, rng: np.random.Generator
+) -> tuple[pd.DataFrame, pd.Series]:
+    """Draw the synthetic data of the PVF-IE paper: two clusters in two of five features.
+
+    A fifth of the samples, rounded, are positive. All five features are standard normal; the
+    first two are shifted by `mu` for positives, so that their clusters lie at (0, 0) and (μ, μ).
+
+    Parameters
+    ----------
+    n_samples : int
+        Number of samples, at least 3, so that there is a positive.
+    mu : float
+        Both coordinates of the second cluster's centre, in standard deviations.
+    rng : numpy.random.Generator
+        Source of the normal numbers, drawn row by row.
+
+    Returns
+    -------
+    X : DataFrame of shape (n_samples, 5)
+        Columns ``x1`` to ``x5``; negatives come first.
+    y : Series of shape (n_samples,)
+        0 for the cluster at (0, 0), 1 for the one at (μ, μ).
+
+    Raises
+    ------
+    ValueError
+        If `n_samples` is below 3 or `mu` is not finite.
+
+    References
+    ----------
+    Zhang, Tran and Weng (2026), Appendix C.1.
+
+    Examples
+    --------
+    >>> X, y = make_clusters(50, 2.9, np.random.default_rng(0))
+    >>> X.shape, int(y.sum())
+    ((50, 5), 10)
+    """
+    if n_samples < 3:
+        raise ValueError(f"n_samples must be at least 3, got {n_samples!r}.")
+    if not np.isfinite(mu):
+        raise ValueError(f"mu must be finite, got {mu!r}.")
+    n_positives = round(0.2 * n_samples)
+    y = np.repeat([0, 1], [n_samples - n_positives, n_positives])
+    X = rng.standard_normal((n_samples, 5))
+    X[y == 1, :2] += mu
+    return pd.DataFrame(X, columns=[f"x{i}" for i in range(1, 6)]), pd.Series(y, name="cluster")

@@ -548,8 +548,8 @@ def accuracy_from_counts(
 def f_from_counts(
     tp: NDArray,
     fp: NDArray,
-    n_pos: float,
-    n_neg: float,  # noqa: ARG001
+    n_pos: NDArray | float,
+    n_neg: NDArray | float,  # noqa: ARG001
     *,
     beta: float = 1.0,
     zero_division: float = 0.0,

@@ -254,7 +254,7 @@ def figure_of_leads(
     for metric, ax in zip(clinical.METRICS, panels, strict=True):
         lead = _part(full, metric, tie_break).groupby("sigma")["lead"]
         lead = lead.agg(["mean", _low, _high]) * 100
-        places = range(len(sigmas))
+        places = list(range(len(sigmas)))
         ax.fill_between(
             places, lead["_low"], lead["_high"], alpha=0.2, linewidth=0, label="95% of single runs"
         )

@@ -12,6 +12,7 @@ import pandas as pd
 
 from pvf.store import results_folder, write_result
 from pvf.studies import clinical
+from pvf.studies.synthetic import run_sweep
 
 __all__ = ["TABLES", "FullTable", "make_table"]
 
@@ -51,6 +52,18 @@ TABLES = {
             "One row for each repetition of the breast-cancer experiment, sigma, metric and tie "
             "rule: means over the 25 splits, rounded to six decimals."
         ),
+    ),
+    "synthetic_sweep": FullTable(
+        make=run_sweep,
+        settings={"n_repetitions": 5000},
+        seed=1,
+        notes="The synthetic sweep at the paper's scale, every configuration, metric and tie rule.",
+    ),
+    "synthetic_half": FullTable(
+        make=run_sweep,
+        settings={"n_repetitions": 2500},
+        seed=1,
+        notes="The first half of the repetitions of synthetic_sweep.",
     ),
 }
 

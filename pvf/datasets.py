@@ -22,7 +22,7 @@ from sklearn.impute import KNNImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from pvf._checks import check_finite, check_integer
+from pvf._checks import check_integer, check_number
 from pvf._data_files import obtain
 from pvf._data_tables import (
     PIXELS,
@@ -716,7 +716,7 @@ def make_clusters(
     TypeError
         If an argument is of the wrong type.
     ValueError
-        If `n_samples` is below 5 or `mu` is not finite.
+        If `n_samples` is below 5, or `mu` is negative or not finite.
 
     Examples
     --------
@@ -726,13 +726,11 @@ def make_clusters(
     ((50, 5), 10)
     """
     n_samples = check_integer("n_samples", n_samples, 5)
-    centre = check_finite("mu", mu)
-    if centre.ndim:
-        raise TypeError(f"mu must be one number, got an array of shape {centre.shape}.")
+    centre = check_number("mu", mu, 0)
     if not isinstance(rng, np.random.Generator):
         raise TypeError(f"rng must be a numpy.random.Generator, got {rng!r}.")
     labels = rng.permutation(np.arange(n_samples) < round(0.2 * n_samples)).astype(np.int64)
     X = rng.standard_normal((n_samples, 5))
-    X[labels == 1, :2] += float(centre)
+    X[labels == 1, :2] += centre
     columns = [f"x{number}" for number in range(1, 6)]
     return pd.DataFrame(X, columns=columns), pd.Series(labels, name="y")

@@ -64,7 +64,7 @@ class TestFrameHash:
         with pytest.raises(ValueError, match="'odd'"):
             frame_sha256(pd.DataFrame({"odd": [[1], [2]]}))
 
-    @given(st.decimals(-(10**6), 10**6, places=6))
+    @given(st.decimals(-(10**6), 10**6, places=6).filter(bool))
     def test_decimals_survive_a_parser_that_errs_in_the_last_bit(self, decimal):
         """Twelve digits undo one unit in the last place and change no published decimal."""
         exact = float(decimal)
@@ -81,9 +81,9 @@ class TestColumns:
 
     def test_spaces_and_case_do_not_count(self):
         """Copies differ in them; the canonical names and order come out."""
-        table = pd.DataFrame({"b  B": [1], "A": [2]})
-        matched = match_columns(table, ["a", "B b".replace("B b", "bb")])
-        assert matched.to_dict("list") == {"a": [2], "bb": [1]}
+        table = pd.DataFrame({"b: C": [1], " A": [2]})
+        matched = match_columns(table, ["a", "B:c"])
+        assert matched.to_dict("list") == {"a": [2], "B:c": [1]}
 
     @pytest.mark.parametrize(
         ("names", "fault"),
@@ -163,9 +163,9 @@ class TestDigits:
         """A file cut short, of another kind, or of another length is named."""
         images, labels = self.write(tmp_path, zipped=True)
         read = tables()["mnist_test"].read
+        labels.write_bytes(idx(self.images))
         with pytest.raises(DataMismatchError, match="labels is not an IDX file of the kind"):
-            read([images, images.rename(tmp_path / "labels")])
-        images, labels = self.write(tmp_path, zipped=True)
+            read([images, labels])
         labels.write_bytes(idx(self.labels[:2]))
         with pytest.raises(DataMismatchError, match="2352 pixels of images do not fit 2 labels"):
             read([images, labels])

@@ -113,7 +113,9 @@ def data_folder() -> Path | None:
         return None
     folder = Path(named).expanduser()
     if not folder.is_dir():
-        raise DataError(f"{FOLDER_VARIABLE} must name a folder, got {named!r}")
+        raise DataError(
+            f"{FOLDER_VARIABLE} must name a folder, got {named!r}: no folder {folder.absolute()}"
+        )
     return folder
 
 

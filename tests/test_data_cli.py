@@ -69,7 +69,8 @@ class TestStatus:
         monkeypatch.setenv("PVF_DATA_DIR", "/no/such/folder")
         result = run("status")
         assert result.exit_code == 1
-        assert result.output == "Error: PVF_DATA_DIR must name a folder, got '/no/such/folder'\n"
+        (line,) = result.output.splitlines()
+        assert line.startswith("Error: PVF_DATA_DIR must name a folder, got '/no/such/folder'")
 
 
 class TestFetch:

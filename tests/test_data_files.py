@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import socket
 import ssl
@@ -472,10 +473,12 @@ class TestFolder:
         raw_folder(monkeypatch, tmp_path, **{CERVICAL_FILE: content})
         assert_small(obtain("cervical_cancer")[0])
 
-    def test_a_folder_that_is_none(self, monkeypatch):
-        """A wrong setting is an error that names the variable and its value."""
-        monkeypatch.setenv(FOLDER_VARIABLE, "/no/such/folder")
-        with pytest.raises(DataError, match="PVF_DATA_DIR must name a folder, got '/no/such"):
+    def test_a_folder_that_is_none(self, monkeypatch, tmp_path):
+        """A wrong setting is an error that names the variable, its value, and the folder meant."""
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv(FOLDER_VARIABLE, "no/such")
+        fault = f"PVF_DATA_DIR must name a folder, got 'no/such': no folder {tmp_path}/no/such"
+        with pytest.raises(DataError, match=re.escape(fault)):
             obtain("cervical_cancer")
 
     @pytest.mark.usefixtures("uci")

@@ -46,7 +46,7 @@ def fetch_openml(number: str, folder: Path) -> None:
     import sklearn.datasets  # noqa: PLC0415  slow to import, and only this client needs it
 
     bunch = sklearn.datasets.fetch_openml(
-        data_id=int(number), as_frame=False, parser="pandas", data_home=folder, n_retries=0
+        data_id=int(number), as_frame=False, parser="pandas", data_home=folder, n_retries=1
     )
     images = np.asarray(bunch.data)
     if images.min() < 0 or images.max() > 255 or (images != np.rint(images)).any():

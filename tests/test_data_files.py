@@ -22,6 +22,7 @@ import fake_publisher as fake
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn.datasets
 import ucimlrepo
 
 from pvf import _data_client, _data_files, _data_tables
@@ -715,10 +716,32 @@ class TestOpenml:
 
     @pytest.mark.usefixtures("uci")
     def test_no_network(self):
-        """The error names the files to get instead."""
-        with pytest.raises(DataUnavailableError, match="OpenML 554: ") as caught:
+        """The error has the cause, and names the files to get instead."""
+        with (
+            pytest.warns(UserWarning, match="A network error occurred"),
+            pytest.raises(DataUnavailableError, match="OpenML 554: .*Connection refused") as caught,
+        ):
             obtain("mnist_train")
         assert "train-images-idx3-ubyte.gz and train-labels-idx1-ubyte.gz" in str(caught.value)
+
+    def test_the_client_keeps_grey_values_and_digits(self, monkeypatch, tmp_path):
+        """OpenML has numbers and digits as text; both become bytes."""
+        images = np.arange(2 * 784).reshape(2, 784) % 256
+        answer = SimpleNamespace(data=images.astype(float), target=np.array(["7", "2"], object))
+        monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda **_: answer)
+        _data_client.fetch_openml("554", tmp_path)
+        with np.load(tmp_path / "answer.npz") as arrays:
+            np.testing.assert_array_equal(arrays["images"], images)
+            assert arrays["labels"].tolist() == [7, 2]
+            assert arrays["images"].dtype == arrays["labels"].dtype == np.uint8
+
+    @pytest.mark.parametrize("value", [-1, 256, 0.5])
+    def test_the_client_refuses_other_values(self, monkeypatch, tmp_path, value):
+        """What would not survive as a byte is no grey value."""
+        answer = SimpleNamespace(data=np.full((1, 784), float(value)), target=["1"])
+        monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda **_: answer)
+        with pytest.raises(ValueError, match="grey values are not whole numbers"):
+            _data_client.fetch_openml("554", tmp_path)
 
     def test_both_parts(self, monkeypatch, tmp_path):
         """The first rows are the training part; each part has the checksum of its files."""

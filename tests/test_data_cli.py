@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from test_data_files import CERVICAL_FILE, alone, raw_folder, small_csv, uci
 
 from pvf import _data_files
-from pvf._data_cli import data
+from pvf.__main__ import main
 from pvf._data_tables import registry
 
 __all__ = ["alone", "uci"]
@@ -16,7 +16,7 @@ __all__ = ["alone", "uci"]
 
 def run(*arguments: str):
     """Run ``python -m pvf data`` with these arguments."""
-    return CliRunner().invoke(data, list(arguments))
+    return CliRunner().invoke(main, ["data", *arguments])
 
 
 def row(output: str, name: str) -> str:

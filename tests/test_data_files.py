@@ -719,7 +719,9 @@ class TestOpenml:
         """The error has the cause, and names the files to get instead."""
         with (
             pytest.warns(UserWarning, match="A network error occurred"),
-            pytest.raises(DataUnavailableError, match="OpenML 554: .*Connection refused") as caught,
+            pytest.raises(
+                DataUnavailableError, match=r"OpenML 554: .*Connection refused"
+            ) as caught,
         ):
             obtain("mnist_train")
         assert "train-images-idx3-ubyte.gz and train-labels-idx1-ubyte.gz" in str(caught.value)

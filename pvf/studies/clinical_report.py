@@ -261,8 +261,10 @@ def figure_of_leads(
         ax.plot(places, lead["mean"], label="mean of all runs")
         if reduced is not None:
             live = _part(reduced, metric, tie_break).groupby("sigma")["lead"].mean() * 100
-            places = [sigmas.index(sigma) for sigma in live.index]
-            ax.plot(places, live, "o", color=plotting.PALETTE[2], markersize=4, label="this run")
+            live_places = [sigmas.index(sigma) for sigma in live.index]
+            ax.plot(
+                live_places, live, "o", color=plotting.PALETTE[2], markersize=4, label="this run"
+            )
         for claim in (claims()[claim_id] for claim_id in ids):
             if metric in claim["metrics"]:
                 paper = claim["numbers"]["win"] - claim["numbers"]["loss"]

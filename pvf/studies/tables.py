@@ -109,7 +109,7 @@ TABLES = {
     ),
     "cervical_choices": FullTable(
         make=_cervical_choices,
-        settings={"n_repetitions": 5, "sigmas": [1e-6, 1e-2, 0.2]},
+        settings={"n_repetitions": 3, "sigmas": [1e-2]},
         seed=20261127,
         notes=(
             "The cervical-cancer experiment with one choice changed at a time: one row for each "
@@ -118,7 +118,7 @@ TABLES = {
     ),
     "clinical_reached": FullTable(
         make=_clinical_reached,
-        settings={"n_repetitions": 10},
+        settings={"n_repetitions": 5},
         seed=20261127,
         notes=(
             "Cases that the chosen models reach among a hundred external patients: one row for "

@@ -249,9 +249,9 @@ clinical_report.readable_verdicts(full, ids, found, data_claim="CER-4").style.se
 # ordinal columns change with ξ = 0.1 at every σ: it is they that move PVF's choice, also at
 # σ = 1e-6, where the noise itself does nothing. A single run spreads so widely that choosing σ on
 # the reported run alone turns an average loss into a draw or better; but not even then do single
-# runs reach the paper's counts at γ = 0.1. In patients all this is small: whichever method chooses,
-# one case or so is reached by ten interventions, hardly more than by chance. Two cases in a
-# validation part can't rank trees, perturbed or not.
+# runs reach the paper's lead at γ = 0.1. In patients all this is small: whichever method chooses,
+# ten interventions reach one case or so, little more than by chance. Two cases in a validation part
+# can't rank trees, perturbed or not.
 #
 # The paper's code is not published, so we can't say which of the choices above explains the
 # difference, or whether any does.

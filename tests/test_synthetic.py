@@ -136,7 +136,7 @@ def test_clusters_lie_where_they_should():
 
 
 @pytest.mark.parametrize(
-    ("n", "mu", "message"), [(2, 1.0, "n_samples must be at least 3"), (50, np.nan, "mu must be")]
+    ("n", "mu", "message"), [(4, 1.0, "n_samples must be at least 5"), (50, np.nan, "mu must be")]
 )
 def test_impossible_clusters_are_refused(n, mu, message):
     """Too few samples for a positive, or no centre, is a named error."""

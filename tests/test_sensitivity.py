@@ -6,6 +6,8 @@ import pytest
 
 from pvf.claims import VERDICTS, claims
 from pvf.studies import clinical, sensitivity
+from pvf.studies.synthetic import SIGMAS
+from pvf.studies.synthetic_report import PAPER_METRICS
 
 
 def invented(lead_at, *, spread=0.02, tie=0.3):
@@ -87,3 +89,49 @@ def test_cost_is_the_time_of_one_repetition_beside_the_paper_s():
     assert table.loc["both"].tolist() == pytest.approx([4, 2, 8])
     paper = claims()["REAL-1"]["numbers"]
     assert table.loc["the paper, both", "core-minutes"] == paper["minutes"] * paper["cores"]
+
+
+def sweep_means(lead_at):
+    """Make group means with narrow intervals around a function of (n, group, metric, σ)."""
+    rows = [
+        (n, group, sigma, metric, rule, lead_at(n, group, metric, sigma))
+        for n in (50, 100)
+        for group in ("low", "moderate", "high")
+        for sigma in SIGMAS
+        for metric in PAPER_METRICS
+        for rule in ("first", "last", "even")
+    ]
+    columns = ["n_samples", "group", "sigma", "metric", "tie_break", "difference"]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.assign(low=table["difference"] - 1, high=table["difference"] + 1)
+
+
+def as_the_paper_says(n, group, metric, sigma):
+    """Return leads as the paper describes its Figures 12 to 17."""
+    if group == "high":
+        return 50 + 30 * np.log10(sigma / 1e-6)
+    if group == "low":
+        large = -20 if n == 100 or metric == "F1/accuracy" else 10
+        return large if sigma == 0.1 else (20 if sigma == 1e-2 else 50)
+    if n == 100 and metric in ("IE@0.7", "IE@0.9"):
+        return {1e-3: -12, 1e-2: -15, 0.1: -2}.get(sigma, -10)
+    return {1e-3: 30, 1e-2: 20, 0.1: 90}.get(sigma, 40)
+
+
+@pytest.mark.parametrize(
+    ("lead_at", "verdict"),
+    [
+        (as_the_paper_says, "reproduced"),
+        (lambda *_: 0.0, "not reproduced"),
+        (lambda n, group, metric, sigma: -as_the_paper_says(n, group, metric, sigma), None),
+    ],
+    ids=["paper", "nothing", "opposite"],
+)
+def test_synthetic_verdicts_follow_from_the_curves(lead_at, verdict):
+    """Curves as the paper describes them are reproduced; flat ones are not; opposite ones fail."""
+    table = sensitivity.synthetic_verdicts(sweep_means(lead_at), "even").set_index("claim")
+    assert table.index.tolist() == [f"SEN-{number}" for number in range(1, 7)]
+    if verdict is None:
+        assert "reproduced" not in set(table["verdict"])
+    else:
+        assert set(table["verdict"]) == {verdict}

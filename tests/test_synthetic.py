@@ -25,7 +25,6 @@ from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
 from pvf.datasets import make_clusters
-from pvf.store import read_result
 from pvf.studies import _sweep_kernel as kernel
 from pvf.studies import synthetic, synthetic_literal
 from pvf.studies._sweep_numpy import numpy_repetition
@@ -39,7 +38,6 @@ from pvf.studies.synthetic import (
     draw_repetition,
     estimate_sweep,
     run_sweep,
-    write_sweep,
 )
 
 ROOT = Path(synthetic.__file__).resolve().parents[2]
@@ -883,19 +881,6 @@ def test_damaged_shard_of_the_sweep(tmp_path):
     with pytest.warns(UserWarning, match="truncated or altered"):
         second = run_sweep(**SMALL, n_repetitions=40, block_size=10, out=tmp_path)
     pd.testing.assert_frame_equal(first, second, check_exact=True)
-
-
-def test_written_sweep_says_how_it_was_made(tmp_path, table):
-    """The kept table is run_sweep's; seed, settings and defaults stand beside it."""
-    grid = {"n_samples": [100, 50], "mus": [2.5, 0.1, 2.7], "sigmas": [1e-6, 1e-1]}
-    write_sweep(folder=tmp_path, n_repetitions=300, **grid)
-    kept, facts = read_result("synthetic_sweep", tmp_path)
-    pd.testing.assert_frame_equal(kept, table, check_exact=True)
-    assert facts["seed"] == 1
-    defaults = {"n_sets": 100, "n_replicas": 7, "aggregate": 0.25}
-    defaults |= {"common_noise": False, "draw_noise": False}
-    assert facts["settings"] == defaults | grid | {"n_repetitions": 300}
-    assert 0 < facts["wall_time"] < 600
 
 
 # --- arguments and the estimate -----------------------------------------------------------------

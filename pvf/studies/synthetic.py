@@ -14,14 +14,12 @@ kernel, `pvf.studies._sweep_kernel`; `pvf.studies._sweep_numpy` is the same in p
 from __future__ import annotations
 
 import functools
-import inspect
 import itertools
 import math
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import joblib
@@ -31,7 +29,7 @@ from numpy.typing import NDArray
 
 from pvf._checks import check_integer, check_number
 from pvf.metrics import intervention_efficiency_counts
-from pvf.store import run_blocks, write_result
+from pvf.store import run_blocks
 from pvf.studies import _sweep_kernel as kernel
 
 __all__ = [
@@ -47,7 +45,6 @@ __all__ = [
     "draw_repetition",
     "estimate_sweep",
     "run_sweep",
-    "write_sweep",
 ]
 
 CAPACITIES = (0.1, 0.3, 0.5, 0.7, 0.9)
@@ -218,54 +215,6 @@ def run_sweep(
         progress=progress,
     )
     return _tidy(cells, configurations)
-
-
-def write_sweep(
-    *,
-    folder: str | os.PathLike[str] | None = None,
-    n_jobs: int | None = None,
-    out: str | os.PathLike[str] | None = None,
-    progress: bool | None = None,
-    notes: str = "",
-    **settings: Any,
-) -> Path:
-    """Run a sweep and keep its table with its provenance, as ``synthetic_sweep``.
-
-    ``python -c "from pvf.studies.synthetic import write_sweep; write_sweep(n_jobs=2)"`` makes the
-    table that comes with the repository anew.
-
-    Parameters
-    ----------
-    folder : path-like, optional
-        Where to write; see :func:`pvf.store.write_result`.
-    n_jobs, out, progress
-        See :func:`run_sweep`.
-    notes : str, optional
-        What a reader should know besides.
-    **settings
-        Other arguments of :func:`run_sweep`. Defaults are recorded, too.
-
-    Returns
-    -------
-    pathlib.Path
-        Path of the CSV file.
-    """
-    parameters = inspect.signature(run_sweep).parameters
-    unrecorded = {"n_jobs", "out", "progress", "block_size"}
-    recorded = {name: p.default for name, p in parameters.items() if name not in unrecorded}
-    recorded |= {name: value for name, value in settings.items() if name not in unrecorded}
-    start = time.perf_counter()
-    table = run_sweep(n_jobs=n_jobs, out=out, progress=progress, **settings)
-    elapsed = time.perf_counter() - start
-    return write_result(
-        table,
-        "synthetic_sweep",
-        settings=recorded,
-        seed=recorded.pop("seed"),
-        wall_time=elapsed,
-        folder=folder,
-        notes=notes,
-    )
 
 
 def count_choices(

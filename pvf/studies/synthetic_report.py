@@ -17,6 +17,7 @@ from pvf.studies.synthetic import METRICS, SIGMAS
 __all__ = [
     "GROUPS",
     "PAPER_METRICS",
+    "TIE_LABELS",
     "agreement",
     "best_sigma",
     "cost_per_data_set",
@@ -41,7 +42,8 @@ GROUPS = {"low": 0.9, "moderate": 1.9, "high": 2.9}
 #: The metrics that the paper's figures show.
 PAPER_METRICS = METRICS[:6]
 
-_RULE_LABELS = {
+#: What each tie rule means for the true pair.
+TIE_LABELS = {
     "first": "ties to the true pair",
     "even": "ties split evenly",
     "last": "ties against the true pair",
@@ -296,7 +298,7 @@ def figure_of_shares(shares: pd.DataFrame) -> Figure:
     """
     figure, ax = plt.subplots(figsize=(6.8, 3.8))
     places = np.arange(len(PAPER_METRICS))
-    for position, (rule, label) in enumerate(_RULE_LABELS.items()):
+    for position, (rule, label) in enumerate(TIE_LABELS.items()):
         part = shares[shares["tie_break"] == rule].set_index("metric").loc[list(PAPER_METRICS)]
         x, colour = places + 0.27 * (position - 1), plotting.PALETTE[position]
         ax.bar(x, part["positive"] * 100, 0.25, color=colour, alpha=0.35, label=label)
@@ -325,7 +327,7 @@ def figure_of_best_sigma(best: pd.DataFrame, n_samples: int) -> Figure:
     """
     figure, panels = plt.subplots(1, 3, figsize=(8.2, 3.8), sharey=True)
     for group, ax in zip(GROUPS, panels, strict=True):
-        for position, (rule, label) in enumerate(_RULE_LABELS.items()):
+        for position, (rule, label) in enumerate(TIE_LABELS.items()):
             chosen = best[(best["group"] == group) & (best["n_samples"] == n_samples)]
             part = chosen[chosen["tie_break"] == rule].set_index("metric").loc[list(PAPER_METRICS)]
             ax.errorbar(
@@ -539,7 +541,7 @@ def readable_verdicts(rows: pd.DataFrame, best: pd.DataFrame, table: pd.DataFram
         Indexed by claim: ``statement``; and what we found, with the verdict, for each tie rule.
     """
     columns = {}
-    for rule, label in _RULE_LABELS.items():
+    for rule, label in TIE_LABELS.items():
         part = verdicts(rows, best, rule).set_index("claim")
         columns["statement"] = part["statement"]
         columns[label] = part["verdict"] + " (" + part["ours"] + ")"

@@ -158,6 +158,18 @@ def test_the_gap_is_a_certificate(n_classes, concentration):
         assert bits[i] <= farthest + 1e-12
 
 
+def test_a_loose_gap_encloses_the_tight_value():
+    """Stopped early, the value is a lower bound and value plus gap an upper one."""
+    for concentration in (0.1, 3, 300):
+        scores = dirichlet_scores(30, 60, 4, concentration)
+        exact = np.log2(pvf.rashomon_capacity(scores))
+        for tol in (0.3, 0.01, 1e-4):
+            capacity, gap = pvf.rashomon_capacity(scores, return_gap=True, tol=tol)
+            assert gap.max() <= tol
+            assert (np.log2(capacity) <= exact + TOL).all()
+            assert (np.log2(capacity) + gap >= exact - TOL).all()
+
+
 def test_stopping_on_small_steps_is_wrong_where_ours_is_right():
     """Rows .50/.51/.52: a literal stop on small steps says 0.000205 bits, 0.000289 is right."""
     rows = np.array([[0.5, 0.5], [0.49, 0.51], [0.48, 0.52]])
@@ -803,6 +815,25 @@ def test_small_epsilon_is_an_ellipsoid():
     quadratic = (design[:20] * np.linalg.solve(hessian, design[:20].T).T).sum(axis=1)
     logits = np.log(high / (1 - high)) - np.log(low / (1 - low))
     np.testing.assert_allclose(logits, 2 * np.sqrt(2 * epsilon * quadratic), rtol=1e-3)
+
+
+def test_a_loose_certificate_encloses_the_tight_score():
+    """Stopped early, a score is one that a model within the level gives, and the gap is true."""
+    X, y = clinical_like(100, 4, seed=5)
+    X = StandardScaler().fit_transform(X)
+    model = LogisticRegression(C=5.0, tol=1e-10).fit(X, y)
+    loose_gaps = 0
+    for epsilon in (0.003, 0.05, 0.3):
+        exact = pvf.perturb_scores(model, X, y, X, epsilon)
+        for tol in (0.1, 0.01, 1e-4):
+            scores, gap = pvf.perturb_scores(model, X, y, X, epsilon, return_gap=True, tol=tol)
+            assert gap.max() <= tol
+            assert (scores[0] >= exact[0] - 3e-9).all()
+            assert (scores[1] <= exact[1] + 3e-9).all()
+            assert (scores[0] - gap[0] <= exact[0] + 3e-9).all()
+            assert (scores[1] + gap[1] >= exact[1] - 3e-9).all()
+            loose_gaps += (gap > 1e-3).sum()
+    assert loose_gaps > 100  # the bounds were far apart often enough to matter
 
 
 def test_no_model_within_the_level_is_beyond_the_gap():

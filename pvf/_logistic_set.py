@@ -30,15 +30,17 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, cholesky, eigh, solve_triangular
-from scipy.special import expit
+from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.utils import compute_class_weight, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 Array = NDArray[np.float64]
 
-#: Elements of one (samples × training rows) block: it should stay in the processor's cache.
+#: Elements of one (samples × training rows) block: it should stay in the processor's cache, but
+#: hold at least SMALLEST_BLOCK samples for the matrix products.
 BLOCK = 2**17
+SMALLEST_BLOCK = 32
 #: Earlier steps that Anderson acceleration looks at.
 MEMORY = 5
 
@@ -176,6 +178,8 @@ def training_loss(model: Any, X: Any, y: Any, sample_weight: Any) -> TrainingLos
         )
     design = design_matrix(model, X)
     positive, weight = _labels(model, y, len(design), sample_weight)
+    counts = weight > 0
+    design, positive, weight = design[counts], positive[counts], weight[counts]
     total = weight.sum()
     rows, inverse = np.unique(design, axis=0, return_inverse=True)
     inverse = inverse.reshape(-1)
@@ -404,7 +408,7 @@ def _extremes(
 ) -> tuple[Array, Array]:
     """Return the largest logit of each aim that was reached, and a bound that none exceeds."""
     # The blocks do not depend on the number of workers, so that neither do the bits.
-    size = int(np.clip(BLOCK // len(ball.rows), 8, 1024))
+    size = int(np.clip(BLOCK // len(ball.rows), SMALLEST_BLOCK, 1024))
     blocks = list(gen_batches(len(aims), size))
     parts = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(_extreme_block)(ball, aims[block], centre[block], tol, max_iter) for block in blocks
@@ -647,8 +651,8 @@ def gradient_scores(
         taken = np.empty(len(targets))
         for block in gen_batches(len(targets), max(1, BLOCK // len(loss.rows))):
             taken[block] = _steps_within(loss, sign * targets[block], length, level, score_target)
-        logit = targets @ loss.coef + sign * length[taken.astype(int)] * (targets**2).sum(axis=1)
-        ends.append(expit(logit)[inverse.reshape(-1)])
+        moved = sign * length[taken.astype(int)] * (targets**2).sum(axis=1)
+        ends.append(expit(targets @ loss.coef + moved)[inverse.reshape(-1)])
     return np.stack(ends)
 
 
@@ -663,8 +667,8 @@ def _steps_within(
 
     def within(steps: NDArray[np.intp]) -> NDArray[np.bool_]:
         size = length[steps]
-        logit = base + size[:, None] * moved
-        value = np.logaddexp(0, logit) @ loss.share - logit @ loss.positive
+        moved_to = base + size[:, None] * moved
+        value = np.logaddexp(0, moved_to) @ loss.share - moved_to @ loss.positive
         return value + fixed + size * linear + 0.5 * size**2 * bend <= level
 
     low = np.zeros(len(ways), dtype=np.intp)
@@ -673,7 +677,7 @@ def _steps_within(
         middle = (low + high) // 2
         good = within(middle)
         low, high = np.where(good, middle, low), np.where(good, high, middle)
-    score = expit((ways @ loss.coef)[:, None] + (ways**2).sum(axis=1)[:, None] * length)
-    reached = score >= score_target
-    first = np.where(reached.any(axis=1), reached.argmax(axis=1), len(length))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        needed = (logit(score_target) - ways @ loss.coef) / (ways**2).sum(axis=1)
+    first = np.searchsorted(length, np.where(np.isnan(needed), 0, needed))
     return np.minimum(low, first)

@@ -519,7 +519,7 @@ def greedy_subset(
     start = check_integer("start", start, 0)
     if start >= n_models:
         raise ValueError(f"start must be an index below {n_models}, got {start}.")
-    growing = (_growing_two if _n_classes(array) == 2 else _growing_many)(array, tol)
+    growing = _growing(array, tol)
     chosen = [start]
     path = [growing.add(start)]
     while len(chosen) < size:
@@ -592,11 +592,10 @@ class _GrowingMany:
         return float(self.capacity.mean())
 
 
-def _growing_two(array: NDArray[Any], tol: float) -> _GrowingTwo:  # noqa: ARG001
-    return _GrowingTwo(_positive_scores(array))
-
-
-def _growing_many(array: NDArray[Any], tol: float) -> _GrowingMany:
+def _growing(array: NDArray[Any], tol: float) -> _GrowingTwo | _GrowingMany:
+    """Return the set of no models yet, of which there are two kinds."""
+    if _n_classes(array) == 2:
+        return _GrowingTwo(_positive_scores(array))
     return _GrowingMany(np.ascontiguousarray(_class_scores(array).swapaxes(0, 1)), tol)
 
 
@@ -892,6 +891,7 @@ def perturb_scores(
     Parameters
     ----------
     model : fitted LogisticRegression, LogisticRegressionCV, Pipeline or torch.nn.Module
+        A pipeline's transformers are applied and stay as they are; its last step is perturbed.
         A module maps a float tensor (n, n_features) to logits (n, n_classes), or (n, 1) or (n,)
         for two classes. Its weights stay as they are.
     X_train : array-like of shape (n_train, n_features)
@@ -980,8 +980,11 @@ def perturb_scores(
     if method not in ("auto", "exact", "gradient"):
         raise ValueError(f"method must be 'auto', 'exact' or 'gradient', got {method!r}.")
     if isinstance(model, Pipeline):
-        before = model[:-1]
-        X_train, X, model = before.transform(X_train), before.transform(X), model[-1]
+        # Steps that only resample the training data, as imbalanced-learn's do, have no transform.
+        for _, step in model.steps[:-1]:
+            if hasattr(step, "transform"):
+                X_train, X = step.transform(X_train), step.transform(X)
+        model = model.steps[-1][1]
     steps: dict[str, Any] = {
         "learning_rate": check_number("learning_rate", learning_rate, 0),
         "momentum": check_number("momentum", momentum, 0, 1),

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from imblearn.over_sampling import RandomOverSampler
+from imblearn.pipeline import make_pipeline as imblearn_pipeline
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import entr, expit, rel_entr
 from sklearn.exceptions import ConvergenceWarning
@@ -116,10 +118,12 @@ def test_symmetric_channel_of_many_classes():
 
 
 def test_tiny_scores_keep_their_accuracy():
-    """Scores near 0 that differ by a millionth have the capacity of the quadratic approximation."""
-    p = 1e-9
-    width = 1e-6 * p
-    assert pvf.rashomon_capacity([[p], [p + width]])[0] - 1 <= 2 * width**2 / p + 1e-15
+    """Near 0, scores that differ by a millionth have the capacity of the quadratic expansion."""
+    low = np.random.default_rng(0).uniform(1e-11, 1e-7, 300)
+    width = 1e-7 * low
+    bits = width**2 / (8 * low * np.log(2))  # below 1e-23
+    capacity = pvf.rashomon_capacity([low, low + width])
+    assert (capacity - 1 <= 2 * bits + 1e-15).all()
 
 
 def test_a_class_that_nobody_gives_changes_nothing():
@@ -968,6 +972,33 @@ def test_text_labels_frames_and_sparse_columns():
         make_pipeline(model[0], flipped), frame, np.where(y == "M", "a", "b"), frame, 0.01
     )
     np.testing.assert_allclose(mirrored, 1 - scores[::-1], atol=1e-6)
+
+
+def test_pipelines_of_one_step_and_of_resampling_steps():
+    """A lone model in a pipeline is that model; a resampler before it leaves the samples alone."""
+    X, y = clinical_like()
+    model = LogisticRegression(tol=1e-10).fit(X, y)
+    expected = pvf.perturb_scores(model, X, y, X, 0.02)
+    np.testing.assert_array_equal(pvf.perturb_scores(make_pipeline(model), X, y, X, 0.02), expected)
+    resampled = imblearn_pipeline(RandomOverSampler(random_state=0), LogisticRegression())
+    resampled.fit(X, y)
+    with pytest.warns(ConvergenceWarning, match="above the smallest"):
+        low, high = pvf.perturb_scores(resampled, X, y, X, 0.0)
+    own = resampled.predict_proba(X)[:, 1]
+    assert ((low <= own + 1e-8) & (own <= high + 1e-8)).all()
+
+
+def test_rows_of_weight_zero_do_not_count():
+    """Training rows without weight change nothing."""
+    X, y = clinical_like()
+    far = np.vstack([X, 100 + X[:3]])
+    weight = np.append(np.ones(len(X)), np.zeros(3))
+    model = LogisticRegression(tol=1e-10, max_iter=10_000).fit(X, y)
+    np.testing.assert_allclose(
+        pvf.perturb_scores(model, far, np.append(y, [0, 1, 0]), X, 0.02, sample_weight=weight),
+        pvf.perturb_scores(model, X, y, X, 0.02),
+        atol=3e-9,
+    )
 
 
 def test_cross_validated_model_uses_its_chosen_penalty():

@@ -9,16 +9,16 @@ is too stiff had little accuracy to lose; both fall slowly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, effective_n_jobs
 from scipy import stats
 from sklearn.base import clone, is_regressor
-from sklearn.utils import check_consistent_length
+from sklearn.utils import check_consistent_length, gen_even_slices
 from sklearn.utils.multiclass import type_of_target
 from threadpoolctl import threadpool_limits
 
@@ -265,11 +265,13 @@ def perturbed_model_validation(
         raise ValueError(f"n_repeats must be an integer of at least 1, got {n_repeats!r}")
     quotas = [_flip_quotas(classes, codes, level) for level in levels]
     seeds = _seed_sequence(random_state).spawn(int(n_repeats) * levels.size)
+    fits = [(quotas[i % levels.size], seed) for i, seed in enumerate(seeds)]
     accuracies = Parallel(n_jobs=n_jobs)(
-        delayed(_training_accuracy)(estimator, X, y_perturbed, model_rng)
-        for y_perturbed, model_rng in _perturbed_labels(classes, codes, quotas, seeds)
+        delayed(_training_accuracies)(estimator, X, classes, codes, fits[part])
+        for part in gen_even_slices(len(fits), min(len(fits), 4 * effective_n_jobs(n_jobs)))
     )
-    return PerturbedModelValidationResult(levels, np.reshape(accuracies, (n_repeats, levels.size)))
+    accuracies = np.concatenate(accuracies).reshape(-1, levels.size)
+    return PerturbedModelValidationResult(levels, accuracies)
 
 
 def pmv_scorer(
@@ -405,19 +407,19 @@ def _with_random_states(estimator: Any, rng: np.random.Generator) -> Any:
     return estimator.set_params(**{name: int(rng.integers(2**31)) for name in names})
 
 
-def _perturbed_labels(
+def _training_accuracies(
+    estimator: Any,
+    X: Any,
     classes: NDArray[Any],
     codes: NDArray[np.intp],
-    quotas: list[NDArray[np.intp]],
-    seeds: list[np.random.SeedSequence],
-) -> Iterator[tuple[NDArray[Any], np.random.Generator]]:
-    for i, seed in enumerate(seeds):
-        flip_rng, model_rng = (np.random.default_rng(child) for child in seed.spawn(2))
-        yield classes[_flipped_codes(codes, quotas[i % len(quotas)], flip_rng)], model_rng
-
-
-def _training_accuracy(estimator: Any, X: Any, y: NDArray[Any], rng: np.random.Generator) -> float:
+    fits: list[tuple[NDArray[np.intp], np.random.SeedSequence]],
+) -> list[float]:
+    accuracies = []
     # sums run in another order on another number of threads, and workers get fewer
     with threadpool_limits(limits=1):
-        model = _with_random_states(clone(estimator), rng).fit(X, y)
-        return float(np.mean(np.asarray(model.predict(X)) == y))
+        for quotas, seed in fits:
+            flip_rng, model_rng = (np.random.default_rng(child) for child in seed.spawn(2))
+            y = classes[_flipped_codes(codes, quotas, flip_rng)]
+            model = _with_random_states(clone(estimator), model_rng).fit(X, y)
+            accuracies.append(float(np.mean(np.asarray(model.predict(X)) == y)))
+    return accuracies

@@ -15,9 +15,9 @@ def test_equals_scikit_learn_when_it_had_the_algorithm():
     """All 80 decisions equal those of scikit-learn 1.2's SAMME.R."""
     table = pd.read_csv(REFERENCE, comment="#")
     X = table[["x1", "x2"]].to_numpy()
-    model = RealAdaBoostClassifier(50, random_state=0).fit(X, table["y"])
+    model = RealAdaBoostClassifier(50).fit(X, table["y"])
     # theirs is twice the mean of ours over stumps
-    mean = 2 * model.decision_function(X) / len(model.estimators_)
+    mean = 2 * model.decision_function(X) / len(model.stumps_)
     assert mean == pytest.approx(table["decision"], rel=1e-6, abs=1e-6)
 
 
@@ -33,7 +33,13 @@ def test_one_stump_gives_half_the_log_odds_of_its_leaves():
 def test_stops_once_a_stump_makes_no_error():
     """Separable data need one stump, and further ones would change nothing."""
     X = np.arange(10.0)[:, None]
-    assert len(RealAdaBoostClassifier().fit(X, X[:, 0] > 4).estimators_) == 1
+    assert len(RealAdaBoostClassifier().fit(X, X[:, 0] > 4).stumps_) == 1
+
+
+def test_constant_features_leave_the_prior():
+    """Where nothing can be split, every row gets half the log odds of the whole."""
+    model = RealAdaBoostClassifier(1).fit(np.ones((4, 2)), [0, 1, 1, 1])
+    assert model.decision_function(np.ones((1, 2))) == pytest.approx([np.log(3) / 2])
 
 
 def test_more_than_two_classes_are_refused():

@@ -1,3 +1,32 @@
 """Reproducible model selection under the Rashomon effect."""
 
+from pvf.metrics import (
+    InterventionEfficiencyDisplay,
+    intervention_efficiency,
+    intervention_efficiency_counts,
+    intervention_efficiency_score,
+    intervention_efficiency_scorer,
+)
+from pvf.perturbation import GaussianNoise, NominalFlip, OrdinalShift, Perturbation
+from pvf.validation import (
+    PerturbationValidationResult,
+    perturbation_scorer,
+    perturbation_validation,
+)
+
 __version__ = "0.1.0"
+
+__all__ = [
+    "GaussianNoise",
+    "InterventionEfficiencyDisplay",
+    "NominalFlip",
+    "OrdinalShift",
+    "Perturbation",
+    "PerturbationValidationResult",
+    "intervention_efficiency",
+    "intervention_efficiency_counts",
+    "intervention_efficiency_score",
+    "intervention_efficiency_scorer",
+    "perturbation_scorer",
+    "perturbation_validation",
+]

@@ -1,0 +1,131 @@
+"""Command line: ``python -m pvf``."""
+
+import functools
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pvf.project import BookError, Project, find_project
+
+
+class _Group(click.Group):
+    """Shows a foreseeable fault as one line and exit code 1, anything else as a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BookError as error:
+            raise click.ClickException(str(error)) from error
+
+
+@click.group(cls=_Group)
+@click.option(
+    "--root",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Repository to work in; by default the one around the working directory.",
+)
+@click.pass_context
+def main(context: click.Context, root: Path | None) -> None:
+    """Run the notebooks and build the book of reproduced papers."""
+    context.obj = functools.partial(find_project, root)
+
+
+def _project(context: click.Context) -> Project:
+    return context.obj()
+
+
+def _mode_option(command: Callable) -> Callable:
+    return click.option(
+        "--mode",
+        type=click.Choice(["reduced", "full"]),
+        default="reduced",
+        show_default=True,
+        help="Reduced: the notebooks' defaults. Full: the values in notebooks/full.yaml.",
+    )(command)
+
+
+@main.command()
+@click.option("--check", is_flag=True, help="Compare only; fail if a pair is out of step.")
+@click.pass_context
+def pairs(context: click.Context, check: bool) -> None:
+    """Make every notebooks/*.ipynb from the .py beside it."""
+    from pvf.pairs import check_pairs, write_pairs  # noqa: PLC0415  needs the extra "book"
+
+    project = _project(context)
+    if check:
+        check_pairs(project)
+        return
+    for stem in write_pairs(project):
+        click.echo(f"notebooks/{stem}.ipynb: made from notebooks/{stem}.py")
+
+
+@main.command()
+@click.argument("names", nargs=-1, metavar="[NOTEBOOK]...")
+@_mode_option
+@click.option(
+    "-p", "given", nargs=2, multiple=True, metavar="NAME VALUE", help="Set one parameter."
+)
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for the executed notebooks.  [default: book/chapters]",
+)
+@click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), help="Seconds for each.")
+@click.option("--force", is_flag=True, help="Run even what has not changed.")
+@click.pass_context
+def run(
+    context: click.Context,
+    names: tuple[str, ...],
+    mode: str,
+    given: tuple[tuple[str, str], ...],
+    output: Path | None,
+    time_limit: float | None,
+    force: bool,
+) -> None:
+    """Run notebooks (all by default) whose sources, library or values have changed."""
+    from pvf.notebooks import plan_jobs, run_jobs  # noqa: PLC0415  needs the extra "book"
+
+    project = _project(context)
+    jobs = plan_jobs(project, names, mode=mode, given=given, time_limit=time_limit)
+    run_jobs(
+        project,
+        jobs,
+        output=output.resolve() if output else None,
+        force=force,
+        progress=sys.stderr.isatty(),
+        report=click.echo,
+    )
+
+
+@main.command()
+@_mode_option
+@click.pass_context
+def book(context: click.Context, mode: str) -> None:
+    """Run what has changed, build the book in _build/html and check it."""
+    from pvf.book import make_book  # noqa: PLC0415  needs the extra "book"
+
+    page = make_book(_project(context), mode=mode, progress=sys.stderr.isatty(), report=click.echo)
+    click.echo(f"the book is ready: {page}")
+
+
+@main.command()
+@click.argument("names", nargs=-1, metavar="[TABLE]...")
+@click.option("--jobs", type=int, default=-1, show_default=True, help="Workers; -1 is all cores.")
+@click.option(
+    "--shards",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder for finished blocks, from which an interrupted run goes on.",
+)
+def tables(names: tuple[str, ...], jobs: int, shards: Path | None) -> None:
+    """Compute the full-scale tables of book/results anew (all by default)."""
+    from pvf.studies.tables import TABLES, make_table  # noqa: PLC0415  loads every study
+
+    for name in names or TABLES:
+        click.echo(f"{name}: written to {make_table(name, n_jobs=jobs, out=shards)}")
+
+
+if __name__ == "__main__":
+    main(prog_name="python -m pvf")

@@ -1,0 +1,73 @@
+"""The papers' claims, and how a verdict on one follows from results."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+__all__ = ["VERDICTS", "claims", "verdict_on_numbers"]
+
+#: All verdicts that a claim can get.
+VERDICTS = ("reproduced", "direction only", "not reproduced", "untestable")
+
+
+@cache
+def claims() -> dict[str, dict[str, Any]]:
+    """Return every claim by its id: paper, place, statement, chapter, and the paper's numbers.
+
+    Returns
+    -------
+    dict of str to dict
+
+    Examples
+    --------
+    >>> claims()["BRE-1"]["numbers"]
+    {'win': 52.0, 'loss': 20.0, 'tie': 28.0}
+    """
+    return tomllib.loads(files("pvf").joinpath("claims.toml").read_text(encoding="utf-8"))
+
+
+def verdict_on_numbers(
+    paper: Mapping[str, float],
+    intervals: Mapping[str, tuple[float, float]],
+    *,
+    same_direction: bool,
+) -> str:
+    """Judge a claim's numbers by our intervals.
+
+    Parameters
+    ----------
+    paper : mapping of str to float
+        The paper's numbers.
+    intervals : mapping of str to (low, high)
+        Our interval for each of them, in the same unit.
+    same_direction : bool
+        Whether our results have the paper's sign, with their interval clear of the opposite.
+
+    Returns
+    -------
+    str
+        "reproduced" if every interval covers the paper's number, else "direction only" if the
+        direction is the same, else "not reproduced".
+
+    Raises
+    ------
+    ValueError
+        A number has no interval.
+
+    Examples
+    --------
+    >>> verdict_on_numbers({"win": 52.0}, {"win": (40.0, 60.0)}, same_direction=True)
+    'reproduced'
+    >>> verdict_on_numbers({"win": 52.0}, {"win": (70.0, 90.0)}, same_direction=True)
+    'direction only'
+    """
+    missing = sorted(set(paper) - set(intervals))
+    if missing:
+        raise ValueError(f"intervals must cover {sorted(paper)}, got none for {missing}.")
+    if all(intervals[key][0] <= value <= intervals[key][1] for key, value in paper.items()):
+        return "reproduced"
+    return "direction only" if same_direction else "not reproduced"

@@ -1,0 +1,573 @@
+"""Intervention Efficiency: how many more cases a model reaches than chance, at a given capacity.
+
+Three forms of the same number: the closed form in precision and recall
+(`intervention_efficiency`), the form in counts (`intervention_efficiency_counts`), which is
+defined wherever there is a positive, and a scikit-learn metric (`intervention_efficiency_score`).
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import make_scorer
+from sklearn.utils import column_or_1d
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from pvf._checks import (
+    check_broadcast,
+    check_capacity,
+    check_finite,
+    check_integer,
+    check_interval,
+    check_number,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "InterventionEfficiencyDisplay",
+    "intervention_efficiency",
+    "intervention_efficiency_counts",
+    "intervention_efficiency_score",
+    "intervention_efficiency_scorer",
+]
+
+
+class _DefaultPosLabel(int):
+    """The integer 1 as a default, told apart from a 1 that the caller wrote."""
+
+
+_POS_LABEL = _DefaultPosLabel(1)
+
+
+def intervention_efficiency(
+    precision: ArrayLike, recall: ArrayLike, prevalence: ArrayLike, capacity: ArrayLike
+) -> NDArray[np.float64] | float:
+    r"""Intervention Efficiency from precision, recall, prevalence and capacity.
+
+    .. math::
+
+        \mathrm{IE}_\gamma = \frac{s p + (\gamma - s)\frac{\pi - s p}{1 - s}}{\gamma \pi},
+        \qquad s = \min\left(\gamma, \frac{\pi r}{p}\right)
+
+    The four arguments broadcast against each other. Precision, recall and prevalence belong to
+    the same set of samples (section 3.1 of the paper).
+
+    Parameters
+    ----------
+    precision, recall : array-like of float in [0, 1]
+        Precision p and recall r of the model.
+    prevalence : array-like of float in (0, 1]
+        Share π of positives.
+    capacity : array-like of float in (0, 1]
+        Share γ of the population that can receive an intervention.
+
+    Returns
+    -------
+    float or ndarray
+        IE: 1 is as good as chance. NaN, with a `RuntimeWarning`, where precision and recall are
+        both 0 and capacity is below 1: the formula is 0/0 there, since it cannot tell a model
+        that flags nobody (IE = 1) from one that flags only negatives (IE < 1). The counts can:
+        see `intervention_efficiency_counts`.
+
+    Raises
+    ------
+    ValueError
+        An argument is NaN, infinite or outside its interval.
+
+    References
+    ----------
+    Zhang, Tran and Weng (2026), Proposition 3.1.
+
+    Examples
+    --------
+    A model that finds 8 of 10 cases among 16 flagged, 100 people, room for 20 interventions:
+
+    >>> float(round(intervention_efficiency(0.5, 0.8, 0.1, 0.2), 4))
+    4.0476
+    >>> intervention_efficiency(0.5, 0.8, 0.1, [0.1, 0.2, 1.0]).round(4)
+    array([5.    , 4.0476, 1.    ])
+    """
+    p = check_interval("precision", precision, 0, 1)
+    r = check_interval("recall", recall, 0, 1)
+    pi = check_interval("prevalence", prevalence, 0, 1, left_open=True)
+    gamma = check_capacity(capacity)
+    p, r, pi, gamma = check_broadcast(precision=p, recall=r, prevalence=pi, capacity=gamma)
+
+    undefined = (p == 0) & (r == 0) & (gamma < 1)
+    if undefined.any():
+        warnings.warn(
+            "Intervention Efficiency is 0/0 where precision and recall are both 0: it cannot be "
+            "told whether nobody or only negatives were flagged. NaN is returned there; use "
+            "intervention_efficiency_counts.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.minimum(gamma, pi * r / p)  # s, the share that the model's flags take up
+        rest = np.where(share < 1, (gamma - share) * (pi - share * p) / (1 - share), 0.0)
+        value = (share * p + rest) / (gamma * pi)
+    value = np.where(gamma == 1, 1.0, np.where(undefined, np.nan, value))
+    return _scalar_or_array(value)
+
+
+def intervention_efficiency_counts(
+    tp: ArrayLike, fp: ArrayLike, n_pos: ArrayLike, n_neg: ArrayLike, capacity: ArrayLike
+) -> NDArray[np.float64] | float:
+    r"""Intervention Efficiency from counts; defined wherever there is a positive.
+
+    With F = TP + FP flagged, β people, α positives and room for c = γβ interventions,
+
+    .. math::
+
+        \mathrm{IE}_\gamma = \frac{\mathrm{TP}\,\beta}{F \alpha}\quad (F > c), \qquad
+        \mathrm{IE}_\gamma =
+        \frac{\mathrm{TP} + (c - F)\frac{\alpha - \mathrm{TP}}{\beta - F}}{\gamma \alpha}
+        \quad (F \le c).
+
+    Where c is not whole, IE is the ratio of expectations with a fractional last intervention.
+    Nobody flagged gives 1, everybody flagged gives 1, and γ = 1 gives 1.
+
+    Parameters
+    ----------
+    tp, fp : array-like of float
+        Flagged positives and flagged negatives: whole numbers, or sums of sample weights.
+    n_pos, n_neg : array-like of float
+        Positives (above 0) and negatives (0 or more).
+    capacity : array-like of float in (0, 1]
+        Share γ of the population that can receive an intervention.
+
+    Returns
+    -------
+    float or ndarray
+        IE, of the shape that the five arguments broadcast to.
+
+    Raises
+    ------
+    ValueError
+        An argument is NaN or infinite, there is no positive, ``tp`` is outside [0, n_pos], ``fp``
+        is outside [0, n_neg], or ``capacity`` is outside (0, 1].
+
+    References
+    ----------
+    Zhang, Tran and Weng (2026), Appendix A (ii) to (iv).
+
+    Examples
+    --------
+    >>> intervention_efficiency_counts(tp=8, fp=8, n_pos=10, n_neg=90, capacity=[0.1, 0.2]).round(4)
+    array([5.    , 4.0476])
+    >>> intervention_efficiency_counts(tp=0, fp=0, n_pos=10, n_neg=90, capacity=0.1)
+    1.0
+    """
+    tp, fp = check_finite("tp", tp), check_finite("fp", fp)
+    n_pos, n_neg = check_finite("n_pos", n_pos), check_finite("n_neg", n_neg)
+    gamma = check_capacity(capacity)
+    tp, fp, n_pos, n_neg, gamma = check_broadcast(
+        tp=tp, fp=fp, n_pos=n_pos, n_neg=n_neg, capacity=gamma
+    )
+    if (n_pos <= 0).any():
+        raise ValueError(
+            f"n_pos must be above 0 (Intervention Efficiency needs a positive), got {n_pos.min()}."
+        )
+    if (n_neg < 0).any():
+        raise ValueError(f"n_neg must be 0 or more, got {n_neg.min()}.")
+    for name, flagged, whole_name, whole in (
+        ("tp", tp, "n_pos", n_pos),
+        ("fp", fp, "n_neg", n_neg),
+    ):
+        outside = (flagged < 0) | (flagged > whole * (1 + 1e-12))  # sums of weights are rounded
+        if outside.any():
+            raise ValueError(
+                f"{name} must lie between 0 and {whole_name}, got {name}={flagged[outside][0]:g} "
+                f"and {whole_name}={whole[outside][0]:g}."
+            )
+    return _scalar_or_array(_efficiency_from_counts(tp, fp, n_pos, n_neg, gamma))
+
+
+def _efficiency_from_counts(
+    tp: NDArray, fp: NDArray, n_pos: NDArray | float, n_neg: NDArray | float, gamma: NDArray | float
+) -> NDArray[np.float64]:
+    """IE from counts that are known to be valid."""
+    flagged, population = tp + fp, n_pos + n_neg
+    room = gamma * population
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scarce = (tp * population) / (flagged * n_pos)
+        by_chance = (room - flagged) * (n_pos - tp) / (population - flagged)
+        ample = (tp + by_chance) / (gamma * n_pos)
+    value = np.where(flagged > room, scarce, ample)
+    same_as_chance = (flagged == 0) | (flagged == population) | (np.asarray(gamma) == 1)
+    return np.where(same_as_chance, 1.0, value)
+
+
+def intervention_efficiency_score(
+    y_true: ArrayLike,
+    y_pred: ArrayLike,
+    *,
+    capacity: ArrayLike,
+    pos_label: Any = _POS_LABEL,
+    sample_weight: ArrayLike | None = None,
+    zero_division: str | float = "warn",
+) -> NDArray[np.float64] | float:
+    """Intervention Efficiency of predicted labels, as a scikit-learn metric.
+
+    Parameters
+    ----------
+    y_true, y_pred : array-like of shape (n_samples,)
+        True and predicted labels, of two classes.
+    capacity : float or array-like of float in (0, 1]
+        Share γ of the population that can receive an intervention.
+    pos_label : int, float, bool or str, default=1
+        The label of a case. Labels such as {1, 2}, of which either could be the case, need it
+        written out.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights, 0 or more.
+    zero_division : "warn" or float, default="warn"
+        What to return when ``y_true`` holds no positive, where IE has no value. "warn" refuses
+        with a `ValueError`, the strongest warning, since a number there would be made up. (A
+        model that flags nobody is no zero division here: its IE is 1, without a warning.)
+
+    Returns
+    -------
+    float or ndarray
+        A float for a scalar ``capacity``, else an array of its shape.
+
+    Raises
+    ------
+    ValueError
+        More than two labels, ``pos_label`` not among them or left to its default where the labels
+        are ambiguous, no positive, missing values, negative weights, capacity outside (0, 1].
+
+    See Also
+    --------
+    intervention_efficiency_counts : The same from counts.
+
+    References
+    ----------
+    Zhang, Tran and Weng (2026), section 3.1.
+
+    Examples
+    --------
+    >>> y_true = ["M", "B", "B", "M", "B"]
+    >>> y_pred = ["M", "B", "M", "B", "B"]
+    >>> float(intervention_efficiency_score(y_true, y_pred, capacity=0.4, pos_label="M"))
+    1.25
+
+    For model selection, see `intervention_efficiency_scorer`.
+    """
+    gamma = check_capacity(capacity)
+    if not (zero_division == "warn" or _is_number(zero_division)):
+        raise ValueError(f"zero_division must be 'warn' or a number, got {zero_division!r}.")
+    true, pred, weight = _check_labels(y_true, y_pred, pos_label, sample_weight)
+    n_pos, n_neg = weight[true].sum(), weight[~true].sum()
+    if n_pos == 0:
+        if zero_division == "warn":
+            raise ValueError(
+                f"y_true has no positive (pos_label={pos_label!r}"
+                + (", all of its weight is 0" if true.any() else "")
+                + "): Intervention Efficiency is not defined there. Pass zero_division to get a "
+                "number all the same."
+            )
+        return _scalar_or_array(np.full(gamma.shape, float(zero_division)))
+    tp, fp = weight[pred & true].sum(), weight[pred & ~true].sum()
+    return _scalar_or_array(_efficiency_from_counts(tp, fp, n_pos, n_neg, gamma))
+
+
+def intervention_efficiency_scorer(capacity: float, *, pos_label: Any = _POS_LABEL) -> Any:
+    """Return a scikit-learn scorer of Intervention Efficiency at one capacity.
+
+    Parameters
+    ----------
+    capacity : float in (0, 1]
+        Share γ of the population that can receive an intervention.
+    pos_label : int, float, bool or str, default=1
+        The label of a case.
+
+    Returns
+    -------
+    callable
+        A scorer ``(estimator, X, y) -> float``, for ``scoring=`` wherever scikit-learn takes one.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> scorer = intervention_efficiency_scorer(0.1, pos_label=0)  # 0 is malignant there
+    >>> tree = DecisionTreeClassifier(max_depth=2, random_state=0)
+    >>> cross_val_score(tree, X, y, scoring=scorer).round(2)
+    array([2.34, 2.45, 2.46, 2.46, 2.55])
+    """
+    check_number("capacity", capacity, 0, 1, left_open=True)
+    return make_scorer(intervention_efficiency_score, capacity=capacity, pos_label=pos_label)
+
+
+def _check_labels(
+    y_true: ArrayLike, y_pred: ArrayLike, pos_label: Any, sample_weight: ArrayLike | None
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64]]:
+    """Truth and prediction as booleans, and the weights."""
+    true, pred = _label_column("y_true", y_true), _label_column("y_pred", y_pred)
+    if len(true) != len(pred):
+        raise ValueError(
+            f"y_true and y_pred must have the same length, got {len(true)} and {len(pred)}."
+        )
+    if (true.dtype.kind in "OUST") != (pred.dtype.kind in "OUST"):
+        raise ValueError(
+            f"y_true and y_pred hold labels of different types: {true.dtype} and {pred.dtype}."
+        )
+    labels = pd.unique(np.concatenate([true, pred])).tolist()
+    if len(labels) > 2:
+        raise ValueError(f"y_true and y_pred must hold two classes, got {len(labels)}: {labels}.")
+    if pos_label not in labels and len(labels) == 2:
+        raise ValueError(
+            f"pos_label={pos_label!r} is not a valid label: it should be one of {labels}."
+        )
+    if isinstance(pos_label, _DefaultPosLabel) and any(label not in (-1, 0, 1) for label in labels):
+        raise ValueError(
+            f"The labels {labels} do not say which class is the case: pass pos_label (one of them)."
+        )
+    weight = _check_sample_weight(sample_weight, true, dtype=np.float64, ensure_non_negative=True)
+    return true == pos_label, pred == pos_label, weight
+
+
+def _label_column(name: str, labels: ArrayLike) -> NDArray:
+    """One column of class labels, without missing values."""
+    try:
+        column = column_or_1d(labels, warn=False)
+    except ValueError as error:
+        raise ValueError(f"{name} must be one column of labels: {error}") from error
+    if column.dtype.kind in "OT":  # an object array hides what it holds; pandas finds out
+        column = pd.Series(column, dtype=object).infer_objects().to_numpy()
+    if len(column) == 0:
+        raise ValueError(f"{name} is empty: it takes at least one label.")
+    n_missing = int(pd.isna(column).sum())
+    if n_missing:
+        raise ValueError(f"{name} holds {n_missing} missing labels; it takes none.")
+    if type_of_target(column, input_name=name).startswith("continuous"):
+        raise ValueError(f"{name} must hold class labels, got continuous values.")
+    return column
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def _scalar_or_array(value: NDArray[np.float64]) -> NDArray[np.float64] | float:
+    return float(value) if np.ndim(value) == 0 else value
+
+
+@dataclass
+class InterventionEfficiencyDisplay:
+    """Intervention Efficiency over capacity, between its upper limit and chance.
+
+    Made by `from_predictions` or `from_estimator`.
+
+    Parameters
+    ----------
+    capacity : ndarray of shape (n_capacities,)
+        Capacities γ, as shares of the population.
+    efficiency : ndarray of shape (n_capacities,)
+        IE at each capacity.
+    prevalence : float
+        Share of positives; the upper limit is min(1/γ, 1/π).
+    band : tuple of two ndarray of shape (n_capacities,), optional
+        Lower and upper end of the bootstrap interval.
+    confidence_level : float, default=0.95
+        Level of the band.
+    name : str, optional
+        What the legend calls the model.
+
+    Attributes
+    ----------
+    ax_, figure_, line_
+        The Matplotlib objects, once plotted.
+
+    Examples
+    --------
+    >>> display = InterventionEfficiencyDisplay.from_predictions(
+    ...     [1, 0, 0, 1, 0], [1, 0, 1, 0, 0], capacity=[0.2, 0.4, 1.0], name="tree"
+    ... )
+    >>> display.efficiency
+    array([1.25, 1.25, 1.  ])
+    """
+
+    capacity: NDArray[np.float64]
+    efficiency: NDArray[np.float64]
+    prevalence: float
+    band: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    confidence_level: float = 0.95
+    name: str | None = None
+    ax_: Any = field(default=None, repr=False)
+    figure_: Any = field(default=None, repr=False)
+    line_: Any = field(default=None, repr=False)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
+        *,
+        capacity: ArrayLike | None = None,
+        pos_label: Any = _POS_LABEL,
+        sample_weight: ArrayLike | None = None,
+        n_bootstraps: int = 0,
+        confidence_level: float = 0.95,
+        random_state: int | np.random.Generator | None = None,
+        name: str | None = None,
+        ax: Axes | None = None,
+        **line_kwargs: Any,
+    ) -> InterventionEfficiencyDisplay:
+        """Draw IE over capacity for predicted labels.
+
+        Parameters
+        ----------
+        y_true, y_pred, pos_label, sample_weight
+            As in `intervention_efficiency_score`.
+        capacity : array-like of float in (0, 1], optional
+            Where to draw; 0.01, 0.02, ... 1 by default.
+        n_bootstraps : int, default=0
+            Resamples for the band, drawn within each class, so that the prevalence stays; 0 draws
+            no band.
+        confidence_level : float in (0, 1], default=0.95
+            Level of the percentile band.
+        random_state : int, Generator or None
+            Seed of the bootstrap.
+        name : str, optional
+            Name in the legend.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        **line_kwargs
+            Passed on to the line.
+
+        Returns
+        -------
+        InterventionEfficiencyDisplay
+        """
+        gamma = np.linspace(0.01, 1, 100) if capacity is None else np.atleast_1d(capacity)
+        gamma = check_capacity(gamma)
+        check_integer("n_bootstraps", n_bootstraps, 0)
+        check_number("confidence_level", confidence_level, 0, 1, left_open=True)
+        efficiency = intervention_efficiency_score(
+            y_true, y_pred, capacity=gamma, pos_label=pos_label, sample_weight=sample_weight
+        )
+        true, pred, weight = _check_labels(y_true, y_pred, pos_label, sample_weight)
+        band = None
+        if n_bootstraps:
+            resampled = _bootstrap_efficiency(
+                true, pred, weight, gamma, n_bootstraps, np.random.default_rng(random_state)
+            )
+            tail = (1 - confidence_level) / 2
+            low, high = np.quantile(resampled, [tail, 1 - tail], axis=0)
+            band = (low, high)
+        display = cls(
+            capacity=gamma,
+            efficiency=np.asarray(efficiency),
+            prevalence=float(weight[true].sum() / weight.sum()),
+            band=band,
+            confidence_level=confidence_level,
+            name=name,
+        )
+        return display.plot(ax=ax, **line_kwargs)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: Any, y: ArrayLike, *, name: str | None = None, **kwargs: Any
+    ) -> InterventionEfficiencyDisplay:
+        """Draw IE over capacity for a fitted classifier's ``predict``.
+
+        Parameters
+        ----------
+        estimator : fitted classifier or pipeline
+        X : array-like of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,)
+        name : str, optional
+            Name in the legend; the estimator's class by default.
+        **kwargs
+            As in `from_predictions`.
+
+        Returns
+        -------
+        InterventionEfficiencyDisplay
+        """
+        check_is_fitted(estimator)
+        name = type(estimator).__name__ if name is None else name
+        return cls.from_predictions(y, estimator.predict(X), name=name, **kwargs)
+
+    @property
+    def upper_limit(self) -> NDArray[np.float64]:
+        """IE of a perfect model at each capacity: min(1/γ, 1/π)."""
+        return np.minimum(1 / self.capacity, 1 / self.prevalence)
+
+    def plot(
+        self, ax: Axes | None = None, *, name: str | None = None, **line_kwargs: Any
+    ) -> InterventionEfficiencyDisplay:
+        """Draw onto ``ax``, or onto a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        name : str, optional
+            Name in the legend.
+        **line_kwargs
+            Passed on to the line.
+
+        Returns
+        -------
+        InterventionEfficiencyDisplay
+            Itself, with ``ax_``, ``figure_`` and ``line_``.
+        """
+        from pvf import plotting  # noqa: PLC0415  only those who draw wait for Matplotlib
+
+        ax = plotting.new_axes() if ax is None else ax
+        (line,) = ax.plot(
+            self.capacity, self.efficiency, **{"label": name or self.name or "model", **line_kwargs}
+        )
+        if self.band is not None:
+            ax.fill_between(
+                self.capacity,
+                *self.band,
+                color=line.get_color(),
+                alpha=0.2,
+                linewidth=0,
+                label=f"{100 * self.confidence_level:g}% bootstrap interval",
+            )
+        # Models on the same axes share the line of chance and, at one prevalence, the limit.
+        drawn = {other.get_gid() for other in ax.lines}
+        limit = f"limit {self.prevalence:.9g} {self.capacity.min():.9g} {self.capacity.max():.9g}"
+        grey: dict[str, Any] = {"color": "0.35", "linewidth": 1}
+        if limit not in drawn:
+            ax.plot(self.capacity, self.upper_limit, "--", label="perfect model", gid=limit, **grey)
+        if "chance" not in drawn:
+            ax.axhline(1, linestyle=":", label="random choice", gid="chance", **grey)
+        ax.set(
+            xlabel="capacity γ (share of the population)",
+            ylabel="Intervention Efficiency (ratio to random choice)",
+        )
+        ax.legend()
+        self.ax_, self.figure_, self.line_ = ax, ax.figure, line
+        return self
+
+
+def _bootstrap_efficiency(
+    true: NDArray[np.bool_],
+    pred: NDArray[np.bool_],
+    weight: NDArray[np.float64],
+    gamma: NDArray[np.float64],
+    n_bootstraps: int,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """IE of resamples within each class, of shape (n_bootstraps, n_capacities)."""
+    totals = []
+    for is_class in (true & (weight > 0), ~true & (weight > 0)):
+        flagged, whole = (weight * pred)[is_class], weight[is_class]
+        draws = (rng.integers(max(len(whole), 1), size=len(whole)) for _ in range(n_bootstraps))
+        totals.append([(flagged[draw].sum(), whole[draw].sum()) for draw in draws])
+    (tp, n_pos), (fp, n_neg) = np.moveaxis(np.array(totals, dtype=float), 2, 1)[..., None]
+    return _efficiency_from_counts(tp, fp, n_pos, n_neg, gamma)

@@ -1,0 +1,553 @@
+"""Tables, figures and verdicts of the clinical chapters, from the experiment's results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from scipy import stats
+from sklearn.tree import DecisionTreeClassifier
+
+from pvf import plotting
+from pvf._checks import check_integer
+from pvf.claims import claims, verdict_on_numbers
+from pvf.studies import clinical
+
+__all__ = [
+    "agreement",
+    "beside_paper",
+    "choices_within_ties",
+    "figure_of_gains",
+    "figure_of_leads",
+    "figure_of_tie_rules",
+    "readable_comparison",
+    "readable_provenance",
+    "readable_shares",
+    "readable_tuning",
+    "readable_verdicts",
+    "simulated_problems",
+    "verdicts",
+]
+
+_SHARES = ("win", "loss", "tie")
+_RULE_LABELS = {
+    "first": "first of the tied",
+    "last": "last of the tied",
+    "random": "random, each method for itself",
+    "shared": "random, one order for both",
+}
+
+
+def simulated_problems(
+    n_problems: int = 200, *, sigma: float = 0.3, seed: int = 20261127
+) -> pd.DataFrame:
+    """Select among thresholds whose true quality is known, as a check of the whole procedure.
+
+    One feature is standard normal among controls and normal around 3 among cases; 30% are cases.
+    A validation set has 20 people; the candidates are 41 decision stumps with thresholds from
+    -1 to 4, and each one's true score follows from the normal distribution, so no external test is
+    needed.
+
+    Parameters
+    ----------
+    n_problems : int, default=200
+        Independent validation sets.
+    sigma : float, default=0.3
+        Standard deviation of PVF's noise.
+    seed : int
+
+    Returns
+    -------
+    DataFrame
+        Columns of `clinical.run_experiment`'s result without the repetition; ``subset`` numbers
+        the problems.
+
+    Examples
+    --------
+    >>> table = simulated_problems(3)
+    >>> sorted(table["metric"].unique())[:2]
+    ['F1', 'IE@0.1']
+    """
+    check_integer("n_problems", n_problems, 1)
+    thresholds = np.linspace(-1, 4, 41)
+    stumps = [
+        DecisionTreeClassifier(max_depth=1).fit([[t - 1], [t + 1]], [False, True])
+        for t in thresholds
+    ]
+    # The population's counts, per thousand people.
+    n_pos, n_neg = 300.0, 700.0
+    truth = clinical.scores_from_counts(
+        n_pos * stats.norm.sf(thresholds, loc=3), n_neg * stats.norm.sf(thresholds), n_pos, n_neg
+    )
+    settings = {"sigmas": [sigma], "n_sets": 100, "n_replicas": 7, "aggregate": 0.25}
+    y = np.repeat([True, False], [6, 14])
+    frames = []
+    for problem in range(n_problems):
+        key = np.random.SeedSequence(seed, spawn_key=(problem, 0))
+        X = np.random.default_rng(key).normal(np.where(y, 3.0, 0.0))[:, None]
+        part = clinical.Problem(X, y, truth, stumps, 0)
+        settings["seed"] = seed
+        frames.append(clinical.judge(part, (problem, 1), settings).assign(subset=problem))
+    return pd.concat(frames, ignore_index=True).assign(repetition=0)
+
+
+def agreement(reduced: pd.DataFrame, full: pd.DataFrame) -> pd.DataFrame:
+    """Say for each σ, metric and tie rule whether a run agrees with the full results.
+
+    Parameters
+    ----------
+    reduced, full : DataFrame
+        From `clinical.by_repetition`.
+
+    Returns
+    -------
+    DataFrame
+        ``low`` and ``high``, the range in which 95% of the single full runs' leads fall;
+        ``lead``, the mean of the reduced run; and ``agrees``, whether it falls into the range,
+        give or take the rounding of one split.
+
+    Examples
+    --------
+    >>> runs = clinical.by_repetition(
+    ...     clinical.run_experiment(n_repetitions=3, sigmas=[0.2], n_candidates=10, n_sets=20)
+    ... )
+    >>> bool(agreement(runs[runs["repetition"] == 1], runs)["agrees"].mean() > 0.5)
+    True
+    """
+    keys = ["sigma", "metric", "tie_break"]
+    lead = _with_lead(full).groupby(keys, sort=False)["lead"]
+    table = pd.DataFrame({"low": lead.quantile(0.025), "high": lead.quantile(0.975)})
+    table["lead"] = _with_lead(reduced).groupby(keys, sort=False)["lead"].mean()
+    table = table.dropna().reset_index()
+    rounding = 0.04 + 1e-9
+    table["agrees"] = table["lead"].between(table["low"] - rounding, table["high"] + rounding)
+    return table
+
+
+def beside_paper(runs: pd.DataFrame, ids: Sequence[str]) -> pd.DataFrame:
+    """Set our shares beside the paper's, at the paper's σ, for every tie rule.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        From `clinical.by_repetition`, with at least two repetitions.
+    ids : sequence of str
+        Claims that have ``metrics``, ``sigma`` and ``numbers`` of win, loss and tie.
+
+    Returns
+    -------
+    DataFrame
+        One row for each claim, metric and tie rule. For win, loss and tie, in percent: ``paper``;
+        ``mean`` over our runs; ``low`` and ``high``, between which 95% of single runs fall (the
+        paper made one run); ``lead``, ``lead_low`` and ``lead_high``, the mean of win less loss
+        with its 95% interval; and ``verdict``.
+
+    Examples
+    --------
+    >>> runs = clinical.by_repetition(
+    ...     clinical.run_experiment(n_repetitions=3, sigmas=[0.2], n_candidates=10, n_sets=20)
+    ... )
+    >>> beside_paper(runs, ["BRE-4"])["paper_win"].tolist()
+    [52.0, 52.0, 52.0, 52.0]
+    """
+    rows = []
+    summary = clinical.shares(runs).set_index(["sigma", "metric", "tie_break"])
+    for claim_id in ids:
+        claim = claims()[claim_id]
+        for metric in claim["metrics"]:
+            for rule in clinical.TIE_RULES:
+                part = runs.query("sigma == @claim['sigma'] and metric == @metric")
+                part = part[part["tie_break"] == rule]
+                lead = summary.loc[
+                    (claim["sigma"], metric, rule), ["lead", "lead_low", "lead_high"]
+                ]
+                rows.append(
+                    {"claim": claim_id, "metric": metric, "sigma": claim["sigma"]}
+                    | {"tie_break": rule}
+                    | _row(claim["numbers"], part[list(_SHARES)] * 100, lead * 100)
+                )
+    return pd.DataFrame(rows)
+
+
+def _row(paper: dict[str, float], runs: pd.DataFrame, lead: pd.Series) -> dict[str, object]:
+    """One row of `beside_paper`."""
+    row: dict[str, object] = {}
+    intervals = {}
+    for share in _SHARES:
+        low, high = runs[share].quantile([0.025, 0.975])
+        intervals[share] = (low, high)
+        row |= {f"paper_{share}": paper[share], f"mean_{share}": runs[share].mean()}
+        row |= {f"low_{share}": low, f"high_{share}": high}
+    sign = np.sign(paper["win"] - paper["loss"])
+    clear = lead["lead_low"] * sign > 0 if sign > 0 else lead["lead_high"] * sign > 0
+    if sign == 0:
+        clear = lead["lead_low"] <= 0 <= lead["lead_high"]
+    verdict = verdict_on_numbers(paper, intervals, same_direction=bool(clear))
+    return row | lead.to_dict() | {"verdict": verdict}
+
+
+def verdicts(runs: pd.DataFrame, ids: Sequence[str], *, tie_break: str = "first") -> pd.DataFrame:
+    """Return one verdict a claim, under one tie rule: the weakest over the claim's metrics.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        From `clinical.by_repetition`, with at least two repetitions.
+    ids : sequence of str
+        As in `beside_paper`.
+    tie_break : str, default="first"
+        The tie rule; "first" is what NumPy's ``argmax`` does.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``claim``, ``statement``, ``place``, ``lead: paper (%)``, ``lead: ours (%)`` (the
+        mean over runs with its 95% interval, for each metric) and ``verdict``.
+    """
+    table = beside_paper(runs, ids)
+    table = table[table["tie_break"] == tie_break]
+    order = ["reproduced", "direction only", "not reproduced"]
+    rows = []
+    for claim_id, part in table.groupby("claim", sort=False):
+        claim = claims()[claim_id]
+        rows.append(
+            {
+                "claim": claim_id,
+                "statement": claim["statement"],
+                "place": claim["place"],
+                "lead: paper (%)": f"{claim['numbers']['win'] - claim['numbers']['loss']:.0f}",
+                "lead: ours (%)": "; ".join(_with_interval(part, "lead", 1, ".0f")),
+                "verdict": max(part["verdict"], key=order.index),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+@plotting.style()
+def figure_of_leads(
+    full: pd.DataFrame,
+    reduced: pd.DataFrame | None = None,
+    ids: Sequence[str] = (),
+    *,
+    tie_break: str = "first",
+) -> Figure:
+    """Draw PVF's lead over σ, one panel a metric, with the paper's numbers.
+
+    Parameters
+    ----------
+    full, reduced : DataFrame
+        From `clinical.by_repetition`; the band holds 95% of the full results' single runs.
+    ids : sequence of str
+        Claims whose numbers are marked.
+    tie_break : str, default="first"
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    figure, panels = _panels()
+    sigmas = sorted(full["sigma"].unique())
+    for metric, ax in zip(clinical.METRICS, panels, strict=True):
+        lead = _part(full, metric, tie_break).groupby("sigma")["lead"]
+        lead = lead.agg(["mean", _low, _high]) * 100
+        places = range(len(sigmas))
+        ax.fill_between(
+            places, lead["_low"], lead["_high"], alpha=0.2, linewidth=0, label="95% of single runs"
+        )
+        ax.plot(places, lead["mean"], label="mean of all runs")
+        if reduced is not None:
+            live = _part(reduced, metric, tie_break).groupby("sigma")["lead"].mean() * 100
+            places = [sigmas.index(sigma) for sigma in live.index]
+            ax.plot(places, live, "o", color=plotting.PALETTE[2], markersize=4, label="this run")
+        for claim in (claims()[claim_id] for claim_id in ids):
+            if metric in claim["metrics"]:
+                paper = claim["numbers"]["win"] - claim["numbers"]["loss"]
+                place = sigmas.index(claim["sigma"])
+                ax.plot(place, paper, "D", color=plotting.PALETTE[1], label="the paper")
+        ax.set_title(metric)
+    figure.legend(*panels[-1].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+    return _finish(figure, sigmas, "lead of PVF: wins less losses (% of splits)")
+
+
+@plotting.style()
+def figure_of_tie_rules(full: pd.DataFrame) -> Figure:
+    """Draw PVF's mean lead over σ under each tie rule, with 95% intervals, one panel a metric.
+
+    Parameters
+    ----------
+    full : DataFrame
+        From `clinical.by_repetition`, with at least two repetitions.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    return _by_rule(
+        clinical.shares(full), "lead", 100, "lead of PVF: wins less losses (% of splits)"
+    )
+
+
+@plotting.style()
+def figure_of_gains(full: pd.DataFrame) -> Figure:
+    """Draw the mean change of the external metric over σ under each tie rule.
+
+    Parameters
+    ----------
+    full : DataFrame
+        From `clinical.by_repetition`, with at least two repetitions.
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    label = "gain: external metric, PVF less traditional"
+    return _by_rule(clinical.shares(full), "gain", 1, label, sharey=False)
+
+
+def _by_rule(
+    summary: pd.DataFrame, value: str, scale: float, label: str, *, sharey: bool = True
+) -> Figure:
+    figure, panels = _panels(sharey=sharey)
+    sigmas = sorted(summary["sigma"].unique())
+    for metric, ax in zip(clinical.METRICS, panels, strict=True):
+        for position, (rule, marker) in enumerate(zip(clinical.TIE_RULES, "osD^", strict=True)):
+            chosen = (summary["metric"] == metric) & (summary["tie_break"] == rule)
+            part = summary[chosen].sort_values("sigma")
+            below, above = part[value] - part[f"{value}_low"], part[f"{value}_high"] - part[value]
+            ax.errorbar(
+                np.arange(len(sigmas)) + 0.14 * (position - 1.5),
+                part[value] * scale,
+                yerr=np.array([below, above]) * scale,
+                marker=marker,
+                markersize=3,
+                linewidth=1,
+                label=_RULE_LABELS[rule],
+            )
+        ax.set_title(metric)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    return _finish(figure, sigmas, label)
+
+
+def _panels(*, sharey: bool = True) -> tuple[Figure, Sequence[Axes]]:
+    figure, grid = plt.subplots(2, 3, figsize=(8.2, 5.6), sharex=True, sharey=sharey)
+    for ax in grid.flat:
+        ax.axhline(0, color="0.35", linewidth=0.8)
+    return figure, list(grid.flat)
+
+
+def _finish(figure: Figure, sigmas: Sequence[float], label: str) -> Figure:
+    for ax in figure.axes:
+        ax.set_xticks(range(len(sigmas)), [f"{sigma:g}" for sigma in sigmas], rotation=90)
+    figure.supxlabel("noise σ (standard deviations of the training part)", fontsize=10)
+    figure.supylabel(label, fontsize=10)
+    plt.close(figure)  # a notebook would show it twice
+    return figure
+
+
+def _with_lead(runs: pd.DataFrame) -> pd.DataFrame:
+    return runs.assign(lead=runs["win"] - runs["loss"])
+
+
+def _part(runs: pd.DataFrame, metric: str, tie_break: str) -> pd.DataFrame:
+    chosen = (runs["metric"] == metric) & (runs["tie_break"] == tie_break)
+    return _with_lead(runs[chosen])
+
+
+def _low(values: pd.Series) -> float:
+    return values.quantile(0.025)
+
+
+def _high(values: pd.Series) -> float:
+    return values.quantile(0.975)
+
+
+def choices_within_ties(runs: pd.DataFrame, *, sigma: float) -> pd.DataFrame:
+    """Show how PVF's choices relate to the candidates that tie under the traditional method.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        From `clinical.by_repetition`.
+    sigma : float
+        The noise level.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by metric, under a random tie rule: the share (%) of PVF's choices that are among
+        the traditional method's ties; the mean gain; and the part of it that comes from choosing
+        among these ties better than at random.
+    """
+    chosen = runs[(runs["sigma"] == sigma) & (runs["tie_break"] == "random")]
+    means = chosen.groupby("metric", sort=False)[["within", "gain", "gain_within"]].mean()
+    return pd.DataFrame(
+        {
+            "PVF's choice ties (%)": (100 * means["within"]).round(1),
+            "mean gain": means["gain"].round(4),
+            "of it, from choosing among the ties": means["gain_within"].round(4),
+        }
+    )
+
+
+def readable_shares(summary: pd.DataFrame, *, metric: str) -> pd.DataFrame:
+    """Return one metric's shares with their intervals as text, one row a tie rule.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        From `clinical.shares`, at one σ.
+    metric : str
+
+    Returns
+    -------
+    DataFrame
+    """
+    part = summary[summary["metric"] == metric].set_index("tie_break")
+    columns = {}
+    for value in _SHARES:
+        columns[f"{value} (%)"] = _with_interval(part, value, 100, ".0f")
+    columns["gain"] = _with_interval(part, "gain", 1, ".3f")
+    table = pd.DataFrame(columns, index=part.index)
+    return table.rename(index=_RULE_LABELS).rename_axis("tie rule")
+
+
+def readable_comparison(table: pd.DataFrame) -> pd.DataFrame:
+    """Return `beside_paper`'s table as text, one row for each claim, metric and tie rule.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `beside_paper`.
+
+    Returns
+    -------
+    DataFrame
+        Each share as "paper | mean (range of single runs)", in percent.
+    """
+    columns = {"σ": table["sigma"].map("{:g}".format)}
+    for share in _SHARES:
+        columns[f"{share}: paper"] = table[f"paper_{share}"].map("{:.0f}".format)
+        columns[f"{share}: ours"] = [
+            f"{mean:.0f} ({low:.0f} to {high:.0f})"
+            for mean, low, high in table[
+                [f"mean_{share}", f"low_{share}", f"high_{share}"]
+            ].to_numpy()
+        ]
+    columns["verdict"] = table["verdict"]
+    index = pd.MultiIndex.from_frame(
+        pd.DataFrame(
+            {
+                "claim": table["claim"],
+                "metric": table["metric"],
+                "tie rule": table["tie_break"],
+            }
+        )
+    )
+    return pd.DataFrame({k: list(v) for k, v in columns.items()}, index=index)
+
+
+def readable_tuning(picked: pd.DataFrame, *, tie_break: str = "first") -> pd.DataFrame:
+    """Return what choosing σ on the reported results is worth, one row a metric.
+
+    Parameters
+    ----------
+    picked : DataFrame
+        From `clinical.tuned`.
+    tie_break : str, default="first"
+
+    Returns
+    -------
+    DataFrame
+        Mean lead (%) with its 95% interval over repetitions, and the median σ, for both ways to
+        choose; and the difference.
+    """
+    part = _with_lead(picked[picked["tie_break"] == tie_break])
+    leads = part.pivot_table(
+        index=["metric", "repetition"], columns="chosen_on", values="lead", sort=False
+    ).mul(100)
+    leads["optimism"] = leads["same"] - leads["others"]
+    groups = leads.groupby("metric", sort=False)
+    reach = groups.sem() * stats.t.ppf(0.975, groups.size().iloc[0] - 1)
+    means = groups.mean()
+    names = {
+        "same": "lead, σ chosen on the same run (%)",
+        "others": "lead, σ chosen on the other runs (%)",
+        "optimism": "difference",
+    }
+    columns = {
+        label: [
+            f"{mean:.0f} ({mean - half:.0f} to {mean + half:.0f})"
+            for mean, half in zip(means[key], reach[key], strict=True)
+        ]
+        for key, label in names.items()
+    }
+    sigma = part[part["chosen_on"] == "others"].groupby("metric", sort=False)["sigma"].median()
+    return pd.DataFrame(columns, index=means.index).assign(
+        **{"σ chosen on the others, median": sigma}
+    )
+
+
+def readable_provenance(provenance: dict) -> pd.DataFrame:
+    """Return where a full-scale table comes from, one row a fact.
+
+    Parameters
+    ----------
+    provenance : dict
+        From `pvf.store.read_result`.
+
+    Returns
+    -------
+    DataFrame
+    """
+    machine, versions = provenance["machine"], provenance["packages"]
+    facts = {
+        "commit": provenance["git"]["commit"],
+        "seed": provenance["seed"],
+        "settings": ", ".join(f"{k} = {v}" for k, v in provenance["settings"].items()),
+        "wall time": f"{provenance['wall_time'] / 60:.1f} minutes",
+        "machine": ", ".join(str(value) for value in machine.values()),
+        "versions": ", ".join(f"{k} {v}" for k, v in versions.items()),
+    }
+    return pd.DataFrame({"full results": facts})
+
+
+def readable_verdicts(
+    runs: pd.DataFrame, ids: Sequence[str], found: Mapping[str, int]
+) -> pd.DataFrame:
+    """Return the chapter's verdicts, one row a claim, that on the data's own counts last.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        From `clinical.by_repetition`.
+    ids : sequence of str
+        Claims on shares.
+    found : mapping of str to int
+        Our counts for BRE-5.
+
+    Returns
+    -------
+    DataFrame
+    """
+    claim = claims()["BRE-5"]
+    exact = {key: (value, value) for key, value in found.items()}
+    last = {
+        "claim": "BRE-5",
+        "statement": claim["statement"],
+        "place": claim["place"],
+        "lead: paper (%)": "–",
+        "lead: ours (%)": "–",
+        "verdict": verdict_on_numbers(claim["numbers"], exact, same_direction=False),
+    }
+    return pd.concat([verdicts(runs, ids), pd.DataFrame([last])]).set_index("claim")
+
+
+def _with_interval(table: pd.DataFrame, value: str, scale: float, spec: str) -> list[str]:
+    columns = table[[value, f"{value}_low", f"{value}_high"]] * scale
+    return [
+        f"{mean:{spec}} ({low:{spec}} to {high:{spec}})" for mean, low, high in columns.to_numpy()
+    ]

@@ -1,0 +1,742 @@
+"""Algorithm 1 of the paper: perturb the validation set, score, aggregate, select.
+
+The speed comes from the order of work: many perturbed sets are stacked into one table, each model
+predicts that table once, and a metric that depends on counts is computed for all sets at once.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn import metrics
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import column_or_1d, gen_batches, gen_even_slices
+from sklearn.utils.validation import check_is_fitted
+
+from pvf._checks import check_integer, check_number
+from pvf.metrics import _efficiency_from_counts, intervention_efficiency_score
+from pvf.perturbation import Perturbation, _Sampler
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["PerturbationValidationResult", "perturbation_scorer", "perturbation_validation"]
+
+TIE_BREAKS = ("first", "last", "random")
+BLOCK_BYTES = 16 * 2**20
+
+
+@dataclass(frozen=True)
+class PerturbationValidationResult:
+    """What `perturbation_validation` found.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_models, n_sets)
+        Score of each model on each perturbed set.
+    aggregated : ndarray of shape (n_models,)
+        Aggregated score A_f of each model.
+    tied : ndarray of int
+        Indices of all models within rounding of the best aggregated score.
+    best_index : int
+        The one of ``tied`` that the tie rule picks.
+    unperturbed : ndarray of shape (n_models,)
+        Score of each model on the validation set as it is: the traditional criterion.
+    models : tuple
+        The candidates, as given.
+    names : tuple of str
+        Their names.
+    tie_break : str
+        The tie rule.
+    seed : int or SeedSequence
+        The ``random_state`` that reproduces the result.
+    """
+
+    scores: NDArray[np.float64]
+    aggregated: NDArray[np.float64]
+    tied: NDArray[np.intp]
+    best_index: int
+    unperturbed: NDArray[np.float64]
+    models: tuple[Any, ...]
+    names: tuple[str, ...]
+    tie_break: str
+    seed: Any
+
+    @property
+    def best_model(self) -> Any:
+        """The selected model."""
+        return self.models[self.best_index]
+
+    @property
+    def best_name(self) -> str:
+        """The selected model's name."""
+        return self.names[self.best_index]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a model: its scores in summary, whether it ties, whether it is selected.
+
+        Returns
+        -------
+        DataFrame
+            Indexed by model name, in the order given.
+        """
+        index = np.arange(len(self.names))
+        return pd.DataFrame(
+            {
+                "aggregated": self.aggregated,
+                "unperturbed": self.unperturbed,
+                "mean": self.scores.mean(axis=1),
+                "sd": self.scores.std(axis=1, ddof=1) if self.scores.shape[1] > 1 else np.nan,
+                "min": self.scores.min(axis=1),
+                "max": self.scores.max(axis=1),
+                "tied": np.isin(index, self.tied),
+                "selected": index == self.best_index,
+            },
+            index=pd.Index(self.names, name="model"),
+        )
+
+    def plot(self, ax: Axes | None = None, *, n_models: int = 15) -> Axes:
+        """Draw the perturbed scores of the leading models, best on top.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        n_models : int, default=15
+            How many models to show at most.
+
+        Returns
+        -------
+        matplotlib Axes
+            A box is the middle half of a model's scores over the perturbed sets and whiskers reach
+            the extremes; a diamond is the aggregated score, a cross the unperturbed one.
+        """
+        check_integer("n_models", n_models, 1)
+        shown = np.argsort(-self.aggregated, kind="stable")[:n_models]
+        height = 0.32 * len(shown) + 1.2
+        from pvf import plotting  # noqa: PLC0415  only those who draw wait for Matplotlib
+
+        ax = plotting.new_axes(figsize=(6.8, height)) if ax is None else ax
+        rows = np.arange(len(shown))[::-1]
+        blue, orange = plotting.PALETTE[:2]
+        ax.boxplot(
+            self.scores[shown].T,
+            positions=rows,
+            orientation="horizontal",
+            whis=(0, 100),
+            widths=0.6,
+            manage_ticks=False,
+            medianprops={"color": blue},
+        )
+        marks: dict[str, Any] = {"linestyle": "none", "zorder": 3}
+        ax.plot(self.aggregated[shown], rows, "D", color=orange, label="aggregated", **marks)
+        ax.plot(self.unperturbed[shown], rows, "x", color="0.2", label="unperturbed", **marks)
+        labels = [self.names[i] + (" (selected)" if i == self.best_index else "") for i in shown]
+        ax.set_yticks(rows, labels)
+        ax.set(xlabel="score on the perturbed validation sets")
+        ax.legend()
+        return ax
+
+
+def perturbation_validation(
+    models: Sequence[Any] | Mapping[str, Any],
+    X: Any,
+    y: ArrayLike,
+    *,
+    perturbation: Perturbation,
+    scoring: str | Callable[..., float],
+    n_sets: int = 100,
+    n_replicas: int = 7,
+    aggregate: float | Callable[[NDArray[np.float64]], float] = 0.25,
+    tie_break: str = "first",
+    common_noise: bool = True,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    memory_budget: float = 256,
+) -> PerturbationValidationResult:
+    """Select the model whose score holds up best when the validation set is perturbed.
+
+    Each of ``n_sets`` perturbed sets holds ``n_replicas`` perturbed copies of every validation
+    sample, labels unchanged; each model is scored on each set, and the model with the best
+    aggregated score is selected.
+
+    Parameters
+    ----------
+    models : list of fitted estimators, or dict of names to fitted estimators
+        The Q candidates: classifiers, regressors or pipelines, whatever ``scoring`` can score.
+    X : frame or array of shape (n_samples, n_features)
+        Validation samples, as the models take them.
+    y : array-like of shape (n_samples,)
+        Their labels, of at least two classes.
+    perturbation : Perturbation
+        How samples are perturbed. Fit it on training data, so that it knows the categories that
+        ``X`` lacks; if it is not fitted, a copy is fitted on ``X``.
+    scoring : str or callable
+        A scikit-learn scorer or its name, `intervention_efficiency_scorer`, or any callable
+        ``(estimator, X, y) -> float``. Greater is better.
+    n_sets : int, default=100
+        Number M of perturbed sets.
+    n_replicas : int, default=7
+        Number k of copies of each sample in a set.
+    aggregate : float in [0, 1] or callable, default=0.25
+        A quantile of the M scores, or a function from M scores to a number.
+    tie_break : {"first", "last", "random"}, default="first"
+        Which of the tied models is selected. Scores count as tied within 1e-9 of each other,
+        relatively.
+    common_noise : bool, default=True
+        Whether all models see the same perturbed sets, which removes noise from their comparison.
+        With False each model gets sets of its own, which is Algorithm 1 to the letter.
+    random_state : int, SeedSequence, Generator, RandomState or None
+        Set m is drawn by a generator of its own, and models predict blocks of one size, so the
+        result depends on the seed alone, and not on ``n_jobs`` or ``memory_budget``.
+    n_jobs : int or None
+        Workers, as joblib takes them.
+    memory_budget : float, default=256
+        MiB for the stacked sets that a worker holds at one time. Blocks of sets are made for
+        16 MiB, since larger ones are no faster; a single set is never split, so it must fit. Below
+        16, models that compute by matrix products may round the last bits differently.
+
+    Returns
+    -------
+    PerturbationValidationResult
+
+    Raises
+    ------
+    ValueError, TypeError
+        An argument is of the wrong kind or range, ``y`` has one class, sizes differ, a model is
+        not fitted (`NotFittedError`), or a score is NaN.
+
+    References
+    ----------
+    Zhang, Tran and Weng (2026), section 3.2 and Algorithm 1.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import pvf
+    >>> X, y = make_classification(200, random_state=0)
+    >>> trees = {
+    ...     f"depth {depth}": DecisionTreeClassifier(max_depth=depth, random_state=0).fit(
+    ...         X[:150], y[:150]
+    ...     )
+    ...     for depth in (1, 2, 8)
+    ... }
+    >>> result = pvf.perturbation_validation(
+    ...     trees, X[150:], y[150:],
+    ...     perturbation=pvf.Perturbation(pvf.GaussianNoise(0.2)),
+    ...     scoring=pvf.intervention_efficiency_scorer(0.3), random_state=0,
+    ... )
+    >>> result.best_name
+    'depth 2'
+    >>> result.to_frame()[["aggregated", "unperturbed"]].round(2)  # doctest: +NORMALIZE_WHITESPACE
+             aggregated  unperturbed
+    model
+    depth 1        1.84         1.85
+    depth 2        2.06         2.06
+    depth 8        2.03         2.06
+    """
+    names, candidates = _check_models(models)
+    labels, scorer = _check_labels_of_validation(X, y), _check_scoring(scoring)
+    check_integer("n_sets", n_sets, 1)
+    check_integer("n_replicas", n_replicas, 1)
+    _check_aggregate(aggregate)
+    if tie_break not in TIE_BREAKS:
+        raise ValueError(f"tie_break must be one of {TIE_BREAKS}, got {tie_break!r}.")
+    budget = check_number("memory_budget", memory_budget, 1) * 2**20
+    seed = _check_random_state(random_state)
+    sampler = _check_perturbation(perturbation, X)._prepare(X)
+
+    # The scorer's own errors and warnings come first, and once.
+    _one_number("scoring", scorer(candidates[0], X, labels))
+    unperturbed = _scores_of_sets(candidates, X, labels, scorer, 1)[:, 0]
+    blocks = list(gen_batches(n_sets, _sets_per_block(sampler, n_replicas, budget)))
+    # A model's own noise has its own keys; common noise has one key a set, whatever the model, and
+    # is drawn again by each group of models where there are fewer blocks than workers.
+    n_groups = -(-effective_n_jobs(n_jobs) // len(blocks)) if common_noise else len(candidates)
+    groups = list(gen_even_slices(len(candidates), min(n_groups, len(candidates))))
+    tasks = [(group, block) for group in groups for block in blocks]
+    parts = Parallel(n_jobs=n_jobs)(
+        delayed(_score_block)(
+            candidates[group],
+            labels,
+            scorer,
+            sampler,
+            n_replicas,
+            [
+                set_seed(seed, None if common_noise else group.start, m)
+                for m in range(block.start, block.stop)
+            ],
+        )
+        for group, block in tasks
+    )
+    scores = np.empty((len(candidates), n_sets))
+    for (group, block), part in zip(tasks, parts, strict=True):
+        scores[group, block] = part
+
+    aggregated = _aggregate(scores, aggregate)
+    if np.isnan(aggregated).any():
+        bad = int(np.isnan(aggregated).argmax())
+        source = "scoring" if np.isnan(scores[bad]).any() else "aggregate"
+        raise ValueError(f"{source} gave NaN for model {names[bad]!r}; it must give a number.")
+    tied = tied_best(aggregated)
+    return PerturbationValidationResult(
+        scores=scores,
+        aggregated=aggregated,
+        tied=tied,
+        best_index=_break_tie(tied, tie_break, seed),
+        unperturbed=unperturbed,
+        models=tuple(candidates),
+        names=tuple(names),
+        tie_break=tie_break,
+        seed=seed if seed.spawn_key or not isinstance(seed.entropy, int) else seed.entropy,
+    )
+
+
+def perturbation_scorer(
+    scoring: str | Callable[..., float],
+    *,
+    perturbation: Perturbation,
+    n_sets: int = 100,
+    n_replicas: int = 7,
+    aggregate: float | Callable[[NDArray[np.float64]], float] = 0.25,
+    random_state: int = 0,
+) -> Callable[..., float]:
+    """Return a scorer that perturbs the samples, for `GridSearchCV` and its kin.
+
+    Parameters
+    ----------
+    scoring, perturbation, n_sets, n_replicas, aggregate
+        As in `perturbation_validation`.
+    random_state : int, default=0
+        Seed. It is an integer, so that every candidate meets the same noise on a fold and a second
+        call gives the same score.
+
+    Returns
+    -------
+    callable
+        A scorer ``(estimator, X, y) -> float``: the aggregated score on perturbed copies of X.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `perturbation_validation`; an argument's kind and range are checked at once.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import pvf
+    >>> X, y = make_classification(200, random_state=0)
+    >>> scorer = pvf.perturbation_scorer(
+    ...     "f1", perturbation=pvf.Perturbation(pvf.GaussianNoise(0.2)), n_sets=20
+    ... )
+    >>> tree = DecisionTreeClassifier(random_state=0)
+    >>> search = GridSearchCV(tree, {"max_depth": [1, 2, 8]}, scoring=scorer, cv=3)
+    >>> search.fit(X, y).best_params_
+    {'max_depth': 1}
+    """
+    check_integer("random_state", random_state, 0)
+    check_integer("n_sets", n_sets, 1)
+    check_integer("n_replicas", n_replicas, 1)
+    _check_aggregate(aggregate)
+    _check_scoring(scoring)
+    _check_is_perturbation(perturbation)
+    return _PerturbationScorer(
+        scoring, perturbation, n_sets, n_replicas, aggregate, int(random_state)
+    )
+
+
+@dataclass(frozen=True)
+class _PerturbationScorer:
+    """A scorer that is picklable and prints its settings."""
+
+    scoring: str | Callable[..., float]
+    perturbation: Perturbation
+    n_sets: int
+    n_replicas: int
+    aggregate: float | Callable[[NDArray[np.float64]], float]
+    random_state: int
+
+    def __call__(self, estimator: Any, X: Any, y: ArrayLike) -> float:
+        result = perturbation_validation([estimator], X, y, **vars(self))
+        return float(result.aggregated[0])
+
+
+def tied_best(aggregated: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return the indices of all scores within rounding (1e-9, relative) of the best.
+
+    Parameters
+    ----------
+    aggregated : ndarray of shape (n_models,)
+
+    Returns
+    -------
+    ndarray of int
+
+    Examples
+    --------
+    >>> tied_best(np.array([0.3, 0.1 + 0.2, 0.2]))
+    array([0, 1])
+    """
+    return np.flatnonzero(is_tied_best(aggregated))
+
+
+def is_tied_best(aggregated: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Mark the scores within rounding of the best along the last axis.
+
+    Parameters
+    ----------
+    aggregated : ndarray of shape (..., n_models)
+
+    Returns
+    -------
+    ndarray of bool of the same shape
+    """
+    best = aggregated.max(axis=-1, keepdims=True)
+    return np.isclose(aggregated, best, rtol=1e-9, atol=1e-12)
+
+
+def perturbed_counts(
+    models: Sequence[Any],
+    sampler: _Sampler,
+    is_case: NDArray[np.bool_],
+    case_label: Any,
+    n_replicas: int,
+    seeds: Sequence[np.random.SeedSequence],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return true and false positives of each model on each set, each of shape (Q, n_sets)."""
+    block = _perturbed_block(sampler, n_replicas, seeds)
+    counts = [
+        _counts(np.asarray(model.predict(block)) == case_label, is_case, len(seeds))
+        for model in models
+    ]
+    tp, fp = np.moveaxis(np.array(counts), 1, 0)
+    return tp, fp
+
+
+def _counts(
+    flagged: NDArray[np.bool_], is_case: NDArray[np.bool_], n_sets: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return true and false positives of one model on each stacked set."""
+    per_sample = flagged.reshape(n_sets, -1, len(is_case)).sum(axis=1)
+    return per_sample[:, is_case].sum(axis=1), per_sample[:, ~is_case].sum(axis=1)
+
+
+def _perturbed_block(
+    sampler: _Sampler, n_replicas: int, seeds: Sequence[np.random.SeedSequence]
+) -> Any:
+    draws = [sampler.draw(n_replicas, np.random.default_rng(seed)) for seed in seeds]
+    return sampler.assemble(draws, n_replicas)
+
+
+def _score_block(
+    models: Sequence[Any],
+    y: NDArray,
+    scorer: Callable[..., float],
+    sampler: _Sampler,
+    n_replicas: int,
+    seeds: Sequence[np.random.SeedSequence],
+) -> NDArray[np.float64]:
+    """Scores of shape (n_models, n_sets) on the sets that belong to the seeds."""
+    block = _perturbed_block(sampler, n_replicas, seeds)
+    return _scores_of_sets(models, block, y, scorer, len(seeds))
+
+
+def _scores_of_sets(
+    models: Sequence[Any], block: Any, y: NDArray, scorer: Callable[..., float], n_sets: int
+) -> NDArray[np.float64]:
+    """Scores of shape (n_models, n_sets) on stacked sets, with one prediction a model."""
+    classes = np.unique(y)
+    from_counts = _count_metric(scorer, classes) if len(classes) == 2 else None
+    scores = np.empty((len(models), n_sets))
+    for q, model in enumerate(models):
+        row = None
+        if from_counts is not None:
+            row = _scores_from_counts(from_counts, model.predict(block), y, classes, n_sets)
+        scores[q] = _scores_set_by_set(scorer, model, block, y, n_sets) if row is None else row
+    return scores
+
+
+def _scores_from_counts(
+    metric: tuple[Any, Callable[..., NDArray]],
+    predicted: ArrayLike,
+    y: NDArray,
+    classes: NDArray,
+    n_sets: int,
+) -> NDArray[np.float64] | None:
+    """Scores on all sets at once; None if a prediction is neither of the two classes."""
+    case_label, function = metric
+    predicted = np.asarray(predicted)
+    other_label = classes[0] if case_label == classes[1] else classes[1]
+    flagged = predicted == case_label
+    if not np.array_equal(~flagged, predicted == other_label):
+        return None
+    is_case = y == case_label
+    n_rows = flagged.size // n_sets
+    n_pos = n_rows * int(is_case.sum()) // len(y)
+    tp, fp = _counts(flagged, is_case, n_sets)
+    return function(tp, fp, n_pos, n_rows - n_pos)
+
+
+def _scores_set_by_set(
+    scorer: Callable[..., float], model: Any, block: Any, y: NDArray, n_sets: int
+) -> list[float]:
+    """Scores of any scorer, from one prediction of the whole block."""
+    n_rows = len(block) // n_sets
+    slices = [slice(m * n_rows, (m + 1) * n_rows) for m in range(n_sets)]
+    sets = [block.iloc[s] if isinstance(block, pd.DataFrame) else block[s] for s in slices]
+    replay = _Replay(model, block, sets, slices)
+    repeated = np.tile(y, n_rows // len(y))
+    return [scorer(replay, perturbed, repeated) for perturbed in sets]
+
+
+class _Replay:
+    """A model that predicts a whole block once and hands out the part that is asked for.
+
+    Everything but the predictions on the block's own sets is the model's.
+    """
+
+    _METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
+
+    def __init__(self, model: Any, block: Any, sets: list[Any], slices: list[slice]) -> None:
+        self._model, self._block = model, block
+        self._slices = {id(part): s for part, s in zip(sets, slices, strict=True)}
+        self._responses: dict[str, Any] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_model":  # a copy that is still empty asks for it
+            raise AttributeError(name)
+        attribute = getattr(self._model, name)
+        if name not in self._METHODS:
+            return attribute
+
+        @functools.wraps(attribute)
+        def respond(X: Any) -> Any:
+            if id(X) not in self._slices:
+                return attribute(X)
+            if name not in self._responses:
+                self._responses[name] = attribute(self._block)
+            return self._responses[name][self._slices[id(X)]]
+
+        return respond
+
+
+def _ratio(numerator: NDArray, denominator: NDArray, zero_division: float) -> NDArray[np.float64]:
+    result = np.full(np.broadcast(numerator, denominator).shape, float(zero_division))
+    return np.divide(numerator, denominator, out=result, where=np.asarray(denominator) != 0)
+
+
+def accuracy_from_counts(
+    tp: NDArray, fp: NDArray, n_pos: float, n_neg: float
+) -> NDArray[np.float64]:
+    """Accuracy from true and false positives."""
+    return (tp + n_neg - fp) / (n_pos + n_neg)
+
+
+def f_from_counts(
+    tp: NDArray,
+    fp: NDArray,
+    n_pos: float,
+    n_neg: float,  # noqa: ARG001
+    *,
+    beta: float = 1.0,
+    zero_division: float = 0.0,
+) -> NDArray[np.float64]:
+    """F-beta from true and false positives."""
+    weight = beta**2
+    return _ratio((1 + weight) * tp, tp + fp + weight * n_pos, zero_division)
+
+
+def _count_metric(
+    scorer: Callable[..., float], classes: NDArray
+) -> tuple[Any, Callable[..., NDArray]] | None:
+    """Return (case label, function of counts) for a scorer whose metric depends on counts alone.
+
+    None for every other scorer, and where it has settings that are not known here.
+    """
+    function = getattr(scorer, "_score_func", None)
+    if function is None or getattr(scorer, "_response_method", None) != "predict":
+        return None
+    settings = dict(getattr(scorer, "_kwargs", {}))
+    sign = getattr(scorer, "_sign", 1)
+    case_label = settings.pop("pos_label", 1)
+    if settings.pop("average", "binary") != "binary":
+        return None
+    if settings.get("zero_division") == "warn":
+        del settings["zero_division"]
+
+    symmetric = {metrics.accuracy_score: (), metrics.balanced_accuracy_score: ()}
+    asymmetric = {
+        metrics.precision_score: ("zero_division",),
+        metrics.recall_score: ("zero_division",),
+        metrics.f1_score: ("zero_division",),
+        metrics.fbeta_score: ("beta", "zero_division"),
+        intervention_efficiency_score: ("capacity", "zero_division"),
+    }
+    if not np.isfinite(settings.get("beta", 1.0)):  # recall, in the limit
+        return None
+    if function in symmetric:
+        case_label = classes[1]
+    elif function not in asymmetric or case_label not in classes:
+        return None
+    if set(settings) - set({**symmetric, **asymmetric}[function]):
+        return None
+
+    def from_counts(tp: NDArray, fp: NDArray, n_pos: float, n_neg: float) -> NDArray[np.float64]:
+        zero = settings.get("zero_division", 0.0)
+        if function is metrics.accuracy_score:
+            value = accuracy_from_counts(tp, fp, n_pos, n_neg)
+        elif function is metrics.balanced_accuracy_score:
+            value = (tp / n_pos + (n_neg - fp) / n_neg) / 2
+        elif function is metrics.precision_score:
+            value = _ratio(tp, tp + fp, zero)
+        elif function is metrics.recall_score:
+            value = tp / n_pos
+        elif function is intervention_efficiency_score:
+            value = _efficiency_from_counts(tp, fp, n_pos, n_neg, settings["capacity"])
+        else:
+            value = f_from_counts(tp, fp, n_pos, n_neg, **settings)
+        return sign * value
+
+    return case_label, from_counts
+
+
+def _sets_per_block(sampler: _Sampler, n_replicas: int, budget: float) -> int:
+    """How many perturbed sets fit into a block, or into ``budget`` bytes, at least one.
+
+    A block has one size whatever the number of workers: the last bits of a matrix product, and
+    with them the nearest neighbour among equally near ones, depend on how many rows it has.
+    """
+    table = sampler.table
+    # A cell's random number, its perturbed value and the model's own copy of it; labels and
+    # probabilities a row.
+    row = 24 * table.n_features + 64
+    return max(1, int(min(budget, BLOCK_BYTES) // (row * n_replicas * table.n_samples)))
+
+
+def set_seed(seed: np.random.SeedSequence, model: int | None, m: int) -> np.random.SeedSequence:
+    """Return the seed of perturbed set ``m``: common to all models, or one model's own."""
+    key = (0, m) if model is None else (1, model, m)
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
+
+
+def _break_tie(tied: NDArray[np.intp], tie_break: str, seed: np.random.SeedSequence) -> int:
+    if tie_break == "random":
+        key = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2))
+        return int(np.random.default_rng(key).choice(tied))
+    return int(tied[0] if tie_break == "first" else tied[-1])
+
+
+def _aggregate(
+    scores: NDArray[np.float64], aggregate: float | Callable[[NDArray[np.float64]], float]
+) -> NDArray[np.float64]:
+    if not callable(aggregate):
+        return np.quantile(scores, aggregate, axis=1)
+    return np.array([_one_number("aggregate", aggregate(row.copy())) for row in scores])
+
+
+def _one_number(name: str, value: Any) -> float:
+    """Return what a user's function gave, if it is one number."""
+    if np.ndim(value) != 0 or np.asarray(value).dtype.kind not in "biuf":
+        raise ValueError(f"{name} must return one number, got {value!r}.")
+    return float(value)
+
+
+def _check_models(models: Any) -> tuple[list[str], list[Any]]:
+    """Return names and fitted models."""
+    if isinstance(models, Mapping):
+        names, candidates = [str(name) for name in models], list(models.values())
+    elif isinstance(models, list | tuple | np.ndarray):
+        names, candidates = [f"model {q}" for q in range(len(models))], list(models)
+    else:
+        raise TypeError(
+            f"models must be a list or a dict of fitted estimators, got {type(models).__name__}."
+        )
+    if not candidates:
+        raise ValueError("models must hold at least one fitted estimator, got none.")
+    for name, model in zip(names, candidates, strict=True):
+        if isinstance(model, type) or not hasattr(model, "predict"):
+            raise TypeError(f"models: {name!r} must be an estimator with predict, got {model!r}.")
+        try:
+            if isinstance(model, BaseEstimator) and hasattr(model, "fit"):
+                check_is_fitted(model)
+        except NotFittedError as error:
+            raise NotFittedError(
+                f"models: {name!r} ({type(model).__name__}) is not fitted; fit it on training data."
+            ) from error
+    return names, candidates
+
+
+def _check_labels_of_validation(X: Any, y: ArrayLike) -> NDArray:
+    labels = column_or_1d(y, warn=False)
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    if n_rows != len(labels):
+        raise ValueError(f"X and y must have the same length, got {n_rows} and {len(labels)}.")
+    if pd.isna(labels).any():
+        raise ValueError(f"y must have no missing label, got {int(pd.isna(labels).sum())}.")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise ValueError("y must be finite, got infinite values.")
+    if len(pd.unique(labels)) < 2:
+        raise ValueError(f"y must have at least two classes, got {pd.unique(labels).tolist()}.")
+    return labels
+
+
+def _check_scoring(scoring: Any) -> Callable[..., float]:
+    if isinstance(scoring, str):
+        return metrics.get_scorer(scoring)
+    if not callable(scoring):
+        raise TypeError(
+            "scoring must be the name of a scikit-learn scorer or a callable "
+            f"(estimator, X, y) -> float, got {scoring!r}."
+        )
+    module = getattr(scoring, "__module__", None) or ""
+    is_metric = module.startswith(("sklearn.metrics.", "pvf.metrics"))
+    if is_metric and not hasattr(scoring, "_score_func"):
+        raise ValueError(
+            f"scoring got the metric {scoring.__name__}; it takes a scorer: make one with "
+            "sklearn.metrics.make_scorer or pvf.intervention_efficiency_scorer."
+        )
+    return scoring
+
+
+def _check_aggregate(aggregate: Any) -> None:
+    if callable(aggregate):
+        return
+    if isinstance(aggregate, str) or np.ndim(aggregate) != 0:
+        raise TypeError(
+            "aggregate must be a quantile in [0, 1] or a function of the scores, "
+            f"got {aggregate!r}."
+        )
+    check_number("aggregate", aggregate, 0, 1)
+
+
+def _check_is_perturbation(perturbation: Any) -> None:
+    if not isinstance(perturbation, Perturbation):
+        raise TypeError(f"perturbation must be a Perturbation, got {perturbation!r}.")
+
+
+def _check_perturbation(perturbation: Any, X: Any) -> Perturbation:
+    _check_is_perturbation(perturbation)
+    if hasattr(perturbation, "mechanisms_"):
+        return perturbation
+    return Perturbation(perturbation.mechanisms).fit(X)
+
+
+def _check_random_state(random_state: Any) -> np.random.SeedSequence:
+    if isinstance(random_state, np.random.SeedSequence):
+        return random_state
+    if isinstance(random_state, np.random.Generator | np.random.RandomState):
+        return np.random.SeedSequence(int.from_bytes(random_state.bytes(16), "little"))
+    if random_state is not None:
+        random_state = check_integer("random_state", random_state, 0)
+    return np.random.SeedSequence(random_state)

@@ -1,0 +1,104 @@
+"""Fixtures around the book: small projects with notebooks, and the real book, built."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from pvf.__main__ import main
+from pvf.book import chapter_stems, make_book
+from pvf.notebooks import is_current, plan_jobs
+from pvf.pairs import stale_pairs
+from pvf.project import PACKAGE, Project
+
+REPOSITORY = Project(Path(__file__).resolve().parents[1])
+TITLE = "# A small notebook\n\nSome text."
+PARAMETERS = "n_repetitions = 1  # the paper: 5000\nseed = 7"
+
+
+def notebook_source(*code: str, title: str = TITLE, parameters: str | None = PARAMETERS) -> str:
+    """Write a percent script: title, parameters cell (unless None), cells of code."""
+    text = "\n".join(f"# {line}".rstrip() for line in title.splitlines())
+    cells = [f"# %% [markdown]\n{text}"]
+    if parameters is not None:
+        cells.append(f'# %% tags=["parameters"]\n{parameters}')
+    return "\n\n".join([*cells, *(f"# %%\n{piece}" for piece in code)]) + "\n"
+
+
+def write_project(
+    root: Path, notebooks: Mapping[str, str], full: Mapping[str, Mapping] | None = None
+) -> Project:
+    """Make a project that has the real book's configuration and extensions, and small pages."""
+    (root / "notebooks").mkdir(parents=True)
+    for stem, source in notebooks.items():
+        (root / "notebooks" / f"{stem}.py").write_text(source, encoding="utf-8")
+    if full is not None:
+        (root / "notebooks" / "full.yaml").write_text(yaml.safe_dump(dict(full)))
+    (root / "book").mkdir()
+    for name in ("_config.yml", "book/references.bib"):
+        shutil.copy(REPOSITORY.root / name, root / name)
+    for name in ("book/_ext", "book/_static"):
+        shutil.copytree(REPOSITORY.root / name, root / name)
+    (root / "book" / "intro.md").write_text("# Start\n\nHere $x = 1$.\n")
+    chapters = [{"file": f"book/chapters/{stem}"} for stem in notebooks]
+    toc = {"format": "jb-book", "root": "book/intro", "chapters": chapters}
+    (root / "_toc.yml").write_text(yaml.safe_dump(toc))
+    return Project(root)
+
+
+@pytest.fixture
+def make_project(tmp_path: Path) -> Callable[..., Project]:
+    """Return a maker of small projects: give it ``stem=source`` pairs, and ``full`` if need be."""
+
+    def make(full: Mapping[str, Mapping] | None = None, **notebooks: str) -> Project:
+        return write_project(tmp_path / "a clone", notebooks, full)
+
+    return make
+
+
+def invoke(project: Project, *arguments: str) -> Result:
+    """Call ``python -m pvf`` in this process, which is quick: exit code and output as usual."""
+    return CliRunner().invoke(main, ["--root", str(project.root), *arguments])
+
+
+def run_process(
+    *arguments: str | Path, cwd: Path, env: Mapping[str, str | None] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run ``python -m pvf`` as a person would, in a process of its own; None unsets a variable."""
+    given = {"PYTHONPATH": str(PACKAGE.parent), **(env or {})}
+    environment = {
+        name: value for name, value in {**os.environ, **given}.items() if value is not None
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "pvf", *map(str, arguments)],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+@pytest.fixture(scope="session")
+def committed_stale_pairs() -> list[str]:
+    """Name the pairs that were out of step before this session could mend them."""
+    return stale_pairs(REPOSITORY)
+
+
+@pytest.fixture(scope="session")
+def built_book(committed_stale_pairs: list[str]) -> Project:
+    """Bring the real book up to date in place, as `make book` does.
+
+    A full run that is up to date stays; tests must not replace hours of work by a reduced run.
+    """
+    stems = chapter_stems(REPOSITORY)
+    full = is_current(REPOSITORY, plan_jobs(REPOSITORY, stems, mode="full"))
+    make_book(REPOSITORY, mode="full" if full else "reduced")
+    return REPOSITORY

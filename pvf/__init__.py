@@ -8,6 +8,7 @@ from pvf.metrics import (
     intervention_efficiency_scorer,
 )
 from pvf.perturbation import GaussianNoise, NominalFlip, OrdinalShift, Perturbation
+from pvf.pmv import PerturbedModelValidationResult, perturbed_model_validation, pmv_scorer
 from pvf.validation import (
     PerturbationValidationResult,
     perturbation_scorer,
@@ -23,10 +24,13 @@ __all__ = [
     "OrdinalShift",
     "Perturbation",
     "PerturbationValidationResult",
+    "PerturbedModelValidationResult",
     "intervention_efficiency",
     "intervention_efficiency_counts",
     "intervention_efficiency_score",
     "intervention_efficiency_scorer",
     "perturbation_scorer",
     "perturbation_validation",
+    "perturbed_model_validation",
+    "pmv_scorer",
 ]

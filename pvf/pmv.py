@@ -22,6 +22,8 @@ from sklearn.utils import check_consistent_length, gen_even_slices
 from sklearn.utils.multiclass import type_of_target
 from threadpoolctl import threadpool_limits
 
+from pvf._checks import check_finite, check_integer, check_interval
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
@@ -128,9 +130,9 @@ class PerturbedModelValidationResult:
         matplotlib Axes
         """
         if ax is None:
-            from matplotlib import pyplot as plt  # noqa: PLC0415  (drawing is optional)
+            from pvf import plotting  # noqa: PLC0415  only those who draw wait for Matplotlib
 
-            _, ax = plt.subplots()
+            ax = plotting.new_axes()
         ends = np.array([self.noise_levels.min(), self.noise_levels.max()])
         (drawn,) = ax.plot(ends, self.intercept + self.slope * ends, label=label, **line)
         points = self.to_frame()
@@ -228,7 +230,8 @@ def perturbed_model_validation(
     Raises
     ------
     TypeError
-        If the estimator cannot be cloned, fitted and asked for predictions, or is a regressor.
+        If the estimator cannot be cloned, fitted and asked for predictions, or is a regressor; if
+        `n_repeats` is not a whole number or `noise_levels` are not numbers.
     ValueError
         If `y` does not hold two or more classes or differs from `X` in length, if
         `noise_levels` are fewer than two, repeated or outside [0, 0.5], if rounding leaves a
@@ -261,8 +264,7 @@ def perturbed_model_validation(
     classes, codes = _encoded_labels(y)
     check_consistent_length(X, codes)
     levels = _checked_noise_levels(noise_levels, at_least=2)
-    if isinstance(n_repeats, bool) or not isinstance(n_repeats, (int, np.integer)) or n_repeats < 1:
-        raise ValueError(f"n_repeats must be an integer of at least 1, got {n_repeats!r}")
+    check_integer("n_repeats", n_repeats, 1)
     quotas = [_flip_quotas(classes, codes, level) for level in levels]
     seeds = _seed_sequence(random_state).spawn(int(n_repeats) * levels.size)
     fits = [(quotas[i % levels.size], seed) for i, seed in enumerate(seeds)]
@@ -278,7 +280,7 @@ def pmv_scorer(
     *,
     noise_levels: Sequence[float] = PAPER_NOISE_LEVELS,
     n_repeats: int = 1,
-    random_state: Seed = None,
+    random_state: int = 0,
 ) -> Callable[[Any, Any, ArrayLike], float]:
     """Make a scorer ``(estimator, X, y) -> absolute slope``, larger being preferred.
 
@@ -287,14 +289,20 @@ def pmv_scorer(
 
     Parameters
     ----------
-    noise_levels, n_repeats, random_state
-        As in `perturbed_model_validation`. Give an integer seed to have every candidate meet
-        the same noise.
+    noise_levels, n_repeats
+        As in `perturbed_model_validation`.
+    random_state : int, default=0
+        Seed. It is an integer, so that every candidate meets the same noise.
 
     Returns
     -------
     callable
         Fit for ``scoring=`` of scikit-learn's searches, and for `pvf.selection.rank_models`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is of the wrong kind or range.
 
     Examples
     --------
@@ -307,64 +315,66 @@ def pmv_scorer(
     >>> search = GridSearchCV(
     ...     DecisionTreeClassifier(),
     ...     {"max_depth": [1, 5, 20]},
-    ...     scoring=pmv_scorer(n_repeats=5, random_state=0),
+    ...     scoring=pmv_scorer(n_repeats=5),
     ...     cv=[(everything, everything)],
     ... )
     >>> search.fit(X, y).best_params_
     {'max_depth': 5}
     """
+    levels = _checked_noise_levels(noise_levels, at_least=2)
+    check_integer("n_repeats", n_repeats, 1)
+    check_integer("random_state", random_state, 0)
+    return _PMVScorer(tuple(levels.tolist()), int(n_repeats), int(random_state))
 
-    def scorer(estimator: Any, X: Any, y: ArrayLike) -> float:
-        return perturbed_model_validation(
-            estimator,
-            X,
-            y,
-            noise_levels=noise_levels,
-            n_repeats=n_repeats,
-            random_state=random_state,
-        ).decrease_rate
 
-    return scorer
+@dataclass(frozen=True)
+class _PMVScorer:
+    """A scorer that is picklable and prints its settings."""
+
+    noise_levels: tuple[float, ...]
+    n_repeats: int
+    random_state: int
+
+    def __call__(self, estimator: Any, X: Any, y: ArrayLike) -> float:
+        return perturbed_model_validation(estimator, X, y, **vars(self)).decrease_rate
 
 
 def _check_estimator(estimator: Any) -> None:
     missing = [name for name in ("fit", "predict", "get_params") if not hasattr(estimator, name)]
     if isinstance(estimator, type) or missing:
         lacks = "is a class, not an instance" if not missing else f"has no {', '.join(missing)}"
-        raise TypeError(f"estimator must be a scikit-learn classifier; {estimator!r} {lacks}")
+        raise TypeError(f"estimator must be a scikit-learn classifier; {estimator!r} {lacks}.")
     if is_regressor(estimator):
-        raise TypeError(f"estimator must be a classifier, got the regressor {estimator!r}")
+        raise TypeError(f"estimator must be a classifier, got the regressor {estimator!r}.")
 
 
 def _encoded_labels(y: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp]]:
     labels = np.asarray(y)
     if labels.ndim != 1:
-        raise ValueError(f"y must be one-dimensional, got an array of shape {labels.shape}")
+        raise ValueError(f"y must be one-dimensional, got an array of shape {labels.shape}.")
     if pd.isna(labels).any():
-        raise ValueError(f"y must not hold missing values, got {int(pd.isna(labels).sum())}")
+        raise ValueError(f"y must not hold missing values, got {int(pd.isna(labels).sum())}.")
     if labels.dtype == object:  # how pandas hands strings over
         kinds = sorted({type(label).__name__ for label in labels})
         if len(kinds) > 1:
-            raise ValueError(f"y must hold labels of one type, got {kinds}")
+            raise ValueError(f"y must hold labels of one type, got {kinds}.")
         labels = np.array(labels.tolist())
     kind = type_of_target(labels, input_name="y")
     classes, codes = np.unique(labels, return_inverse=True)
     if kind not in {"binary", "multiclass"}:
-        raise ValueError(f"y must hold class labels, got a target of type {kind!r}")
+        raise ValueError(f"y must hold class labels, got a target of type {kind!r}.")
     if classes.size < 2:
-        raise ValueError(f"y must hold at least two classes, got {classes.tolist()}")
+        raise ValueError(f"y must hold at least two classes, got {classes.tolist()}.")
     return classes, codes
 
 
 def _checked_noise_levels(noise_levels: Sequence[float], *, at_least: int) -> NDArray[np.float64]:
-    levels = np.asarray(noise_levels, dtype=float)
+    levels = check_finite("noise_levels", noise_levels)
     if levels.ndim != 1 or levels.size < at_least:
-        raise ValueError(f"noise_levels must be {at_least} or more shares, got {noise_levels!r}")
-    outside = levels[~((levels >= 0) & (levels <= 0.5))]
-    if outside.size:
-        raise ValueError(f"noise_levels must lie in [0, 0.5], got {outside.tolist()}")
+        raise ValueError(f"noise_levels must be {at_least} or more shares, got {noise_levels!r}.")
+    check_interval("noise_levels", levels, 0, 0.5)
     if np.unique(levels).size < levels.size:
-        raise ValueError(f"noise_levels must differ from each other, got {levels.tolist()}")
+        raise ValueError(f"noise_levels must differ from each other, got {levels.tolist()}.")
     return levels
 
 
@@ -376,7 +386,7 @@ def _flip_quotas(classes: NDArray[Any], codes: NDArray[np.intp], level: float) -
         k = int(np.argmin(quotas))
         raise ValueError(
             f"noise_levels: {level:g} of class {classes[k]!r} ({sizes[k]} samples) rounds to no "
-            "flipped label; give larger levels or more samples of that class"
+            "flipped label; give larger levels or more samples of that class."
         )
     return quotas
 

@@ -33,7 +33,7 @@
 # **What the paper leaves open, and what we decided**
 #
 # Nobody has the condition
-# : Chance reaches nobody either, so IE has no value. `pvf` refuses.
+# : Chance reaches nobody either, so IE has no value. `pvf` refuses to make one up.
 #
 # Nobody is flagged, and $p$ is 0/0
 # : All interventions are spent at random, so IE is 1.
@@ -383,14 +383,14 @@ efficiency_report.readable(real, "ie-errors", columns)
 # %%
 import pandas as pd
 
-sets_checks = efficiency.check_samples(samples)
-checks = pd.concat([algebra, listed_checks, enumerated_checks, simulated_checks, sets_checks])
+parts = [algebra, listed_checks, enumerated_checks, simulated_checks]
+checks = pd.concat([*parts, efficiency.check_samples(samples)])
 verdicts = efficiency.verdicts(checks)
 keep("ie_reproduced", float((verdicts["verdict"] == "reproduced").sum()))
 efficiency_report.readable(verdicts, "ie-verdicts")
 
 # %% [markdown]
-# **What a reader may take away.** {glue:text}`ie_reproduced:.0f` of the four claims are
+# **What a reader may take away.** Of the four claims, {glue:text}`ie_reproduced:.0f` are
 # reproduced. Where Proposition 3.1 has a value, it is the IE of the policy that the paper
 # describes. It has none where nobody is flagged rightly, which few validated positives make
 # common, so the paper's remark that IE depends only on $p$, $r$, $\pi$ and $\gamma$ holds with

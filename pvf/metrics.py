@@ -550,7 +550,7 @@ class InterventionEfficiencyDisplay:
             xlabel="capacity γ (share of the population)",
             ylabel="Intervention Efficiency (ratio to random choice)",
         )
-        ax.legend()
+        ax.legend(frameon=False)
         self.ax_, self.figure_, self.line_ = ax, ax.figure, line
         return self
 

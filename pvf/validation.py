@@ -104,7 +104,7 @@ class PerturbationValidationResult:
         )
 
     def plot(self, ax: Axes | None = None, *, n_models: int = 15) -> Axes:
-        """Draw the perturbed scores of the leading models, best on top.
+        """Draw the perturbed scores of the leading models, the selected one on top.
 
         Parameters
         ----------
@@ -120,7 +120,8 @@ class PerturbationValidationResult:
             the extremes; a diamond is the aggregated score, a cross the unperturbed one.
         """
         check_integer("n_models", n_models, 1)
-        shown = np.argsort(-self.aggregated, kind="stable")[:n_models]
+        selected = np.arange(len(self.names)) == self.best_index  # before those that it ties with
+        shown = np.lexsort((-self.aggregated, ~selected))[:n_models]
         height = 0.32 * len(shown) + 1.2
         from pvf import plotting  # noqa: PLC0415  only those who draw wait for Matplotlib
 
@@ -142,7 +143,7 @@ class PerturbationValidationResult:
         labels = [self.names[i] + (" (selected)" if i == self.best_index else "") for i in shown]
         ax.set_yticks(rows, labels)
         ax.set(xlabel="score on the perturbed validation sets")
-        ax.legend()
+        ax.legend(frameon=False)
         return ax
 
 

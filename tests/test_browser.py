@@ -56,14 +56,20 @@ class Visit:
     findings: list[str] = field(default_factory=list)
 
 
-@pytest.fixture(scope="module")
-def browser(built_book) -> Iterator[Browser]:
-    """Start a headless Chromium, or skip where there is none."""
+@pytest.fixture(scope="session")  # as wide as the book, so that a skip comes before its build
+def executable() -> str:
+    """Find a Chromium, or skip, saying so, where there is none."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
         pytest.skip(f"no Chromium or Chrome on PATH (looked for {', '.join(BROWSERS)})")
+    return found
+
+
+@pytest.fixture(scope="module")
+def browser(executable, built_book) -> Iterator[Browser]:
+    """Start the browser, headless, once the book is built."""
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        started = playwright.chromium.launch(executable_path=executable, args=FLAGS)
         yield started
         started.close()
 
@@ -76,7 +82,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def server(built_book, tmp_path_factory) -> Iterator[str]:
+def server(executable, built_book, tmp_path_factory) -> Iterator[str]:
     """Serve the book under ``/repo/`` of a server on this machine, as project pages are."""
     root = tmp_path_factory.mktemp("server")
     (root / "repo").symlink_to(built_book.html, target_is_directory=True)
@@ -88,7 +94,7 @@ def server(built_book, tmp_path_factory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def address(built_book, server) -> Callable[[str, str], str]:
+def address(server, built_book) -> Callable[[str, str], str]:
     """Return the address of a page: from disk or from the server."""
     starts = {"disk": built_book.html.as_uri() + "/", "server": server}
     return lambda origin, page: starts[origin] + page

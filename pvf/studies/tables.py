@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from pvf.store import write_result
+from pvf.store import results_folder, write_result
 from pvf.studies import clinical
 
 __all__ = ["TABLES", "FullTable", "make_table"]
@@ -84,6 +84,10 @@ def make_table(
     if name not in TABLES:
         raise ValueError(f"name must be one of {sorted(TABLES)}, got {name!r}.")
     table = TABLES[name]
+    folder = results_folder() if folder is None else folder  # fails before the work, not after
+    notes = table.notes
+    if out is not None:
+        notes += " Wall time is that of the last call, which may have found blocks finished before."
     start = time.perf_counter()
     frame = table.make(**table.settings, seed=table.seed, n_jobs=n_jobs, out=out)
     return write_result(
@@ -93,5 +97,5 @@ def make_table(
         seed=table.seed,
         wall_time=time.perf_counter() - start,
         folder=folder,
-        notes=table.notes,
+        notes=notes,
     )

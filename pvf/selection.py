@@ -184,8 +184,9 @@ def rank_models(
     ...     y,
     ...     criteria={"PMV": pvf.pmv_scorer(), "10-fold CV": cross_validation_criterion()},
     ... )
-    >>> ranking[ranking["rank"] == 1][["criterion", "model"]].to_string(index=False, header=False)
-    '       PMV  depth 1\\n10-fold CV depth 16'
+    >>> best = ranking[ranking["rank"] == 1]
+    >>> dict(zip(best["criterion"], best["model"]))
+    {'PMV': 'depth 1', '10-fold CV': 'depth 16'}
     """
     named = (
         dict(models) if isinstance(models, Mapping) else {repr(model): model for model in models}

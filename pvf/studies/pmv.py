@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import product
 from pathlib import Path
@@ -31,6 +32,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
 
 from pvf.pmv import PAPER_NOISE_LEVELS, flip_labels, perturbed_model_validation
 from pvf.store import run_blocks
@@ -357,6 +359,20 @@ def _cells(
         yield distribution, noise, StandardScaler().fit_transform(X) if scaled else X, y, key
 
 
+@contextmanager
+def _steady_fits() -> Iterator[None]:
+    """Fit on one thread, for the same bits anywhere, and pass over what noise makes models say.
+
+    A Gaussian process ends at a bound of its kernel's width, and a step of its search overflows.
+    """
+    with (
+        threadpool_limits(limits=1),
+        warnings.catch_warnings(action="ignore", category=ConvergenceWarning),
+        np.errstate(over="ignore"),
+    ):
+        yield
+
+
 def _slope_block(
     block: tuple[Any, ...], noises: Sequence[float], n_repeats: int, seed: int
 ) -> pd.DataFrame:
@@ -364,8 +380,7 @@ def _slope_block(
     estimator = comparison_classifier(model, option)
     rows = []
     for distribution, noise, X, y, key in _cells(data, noises, seed):
-        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-            # a kernel's width ends at its bound when labels are noise
+        with _steady_fits():
             if flips == "by class":
                 slopes = perturbed_model_validation(
                     estimator,
@@ -454,7 +469,7 @@ def _fold_scores(
     """Return mean training and mean test accuracy over ten folds."""
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=int(rng.integers(2**31)))
-    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+    with _steady_fits():
         scores = cross_validate(
             estimator,
             X,
@@ -527,6 +542,11 @@ def distances(
         over all cells; the same for ``slope``, ``test_accuracy`` and ``gap`` alone; ``cells``,
         their number; ``same_digits``, how many equal the paper's when rounded as it rounds; and
         ``inside``, how many of the paper's are where one more run is expected to fall.
+
+    Raises
+    ------
+    ValueError
+        If no setting holds all the models.
     """
     names = [field.name for field in fields(TableSetting)]
     keys = ["distribution", "model", "noise"]
@@ -538,6 +558,8 @@ def distances(
         if set(cells["model"]) != set(models):
             continue
         rows.append({**dict(zip(names, values, strict=True)), **_distance(cells)})
+    if not rows:
+        raise ValueError(f"no setting in ours holds all of {tuple(models)}.")
     found = pd.DataFrame(rows).sort_values("distance", kind="stable", ignore_index=True)
     return found.astype({"tree_depth": "Int64", "forest_depth": "Int64"})
 
@@ -637,7 +659,7 @@ def _pick_block(
                     estimator = make_pipeline(StandardScaler(), estimator)
                 rng = np.random.default_rng(fold_key)
                 train, test = _fold_scores(estimator, X, y, chosen.folds, rng)
-                with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+                with _steady_fits():
                     slope = perturbed_model_validation(
                         estimator, X, y, noise_levels=PAPER_NOISE_LEVELS, random_state=flip_key
                     ).decrease_rate

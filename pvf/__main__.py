@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from pvf._data_cli import data
 from pvf.project import BookError, Project, find_project
 
 
@@ -125,6 +126,9 @@ def tables(names: tuple[str, ...], jobs: int, shards: Path | None) -> None:
 
     for name in names or TABLES:
         click.echo(f"{name}: written to {make_table(name, n_jobs=jobs, out=shards)}")
+
+
+main.add_command(data)
 
 
 if __name__ == "__main__":

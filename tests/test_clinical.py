@@ -18,9 +18,9 @@ SMALL = {"sigmas": [0.2], "n_candidates": 8, "n_sets": 15}
 @pytest.fixture(scope="module")
 def parts():
     """Load the breast-cancer data; pick the rows of a training, validation and external part."""
-    X, y = clinical._data("breast-cancer")
-    order = np.random.default_rng(3).permutation(len(y))
-    return X, y, order[:80], order[80:100], order[100:]
+    cohort = clinical._cohort("breast-cancer")
+    order = np.random.default_rng(3).permutation(len(cohort.y))
+    return cohort, order[:80], order[80:100], order[100:]
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +29,30 @@ def problem(parts):
     rng = np.random.default_rng(4)
     settings = {"subsample": 0.7, "n_candidates": 12, "max_depth": 4}
     return clinical._make_split(*parts, rng, settings)
+
+
+def mixed_cohort(n=600):
+    """Make patients with columns of every kind, two of them constant in the first 80 rows."""
+    rng = np.random.default_rng(6)
+    y = rng.random(n) < 0.3
+    columns = {
+        "numeric": (rng.normal(y, 1), rng.exponential(1 + y)),
+        "nominal": (rng.random(n) < 0.3 + 0.4 * y, rng.integers(0, 3, n) * 5, np.arange(n) >= 80),
+        "ordinal": (rng.poisson(1 + 2 * y), np.maximum(np.arange(n) - 590, 0)),
+    }
+    kinds = [kind for kind, group in columns.items() for _ in group]
+    X = np.column_stack([column for group in columns.values() for column in group])
+    return clinical.Cohort(X.astype(float), y, tuple(kinds))
+
+
+@pytest.fixture(scope="module")
+def mixed_problem():
+    """One split of made-up patients with numeric, nominal and ordinal columns."""
+    settings = {"subsample": 0.7, "n_candidates": 12, "max_depth": 4}
+    settings |= {"change_probability": 0.3, "shift_decay": 0.4}
+    cohort, rows = mixed_cohort(), np.arange(600)
+    parts = (rows[:80], rows[80:100], rows[100:])
+    return clinical._make_split(cohort, *parts, np.random.default_rng(1), settings)
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +76,48 @@ def test_flag_probability_equals_the_share_of_drawn_copies_that_are_flagged(prob
         assert np.all(np.abs(flagged - probability) < 5 * error)
 
 
+def test_flag_probability_of_mixed_columns_equals_the_share_of_drawn_copies(mixed_problem):
+    """With flips and shifts the sum over boxes is the frequency in copies the library draws."""
+    n_draws, sigma, X = 6000, 0.4, mixed_problem.X_validation
+    kinds = mixed_cohort().kinds
+    changes = mixed_problem.categories
+    assert [f for f, change in changes.items() if change is None] == [4, 6]
+    everybody = clinical._scaled(mixed_cohort(), np.arange(80), {})
+    mechanisms = {
+        f: {
+            "numeric": pvf.GaussianNoise(sigma),
+            "nominal": pvf.NominalFlip(0.3),
+            "ordinal": pvf.OrdinalShift(0.3, 0.4),
+        }[kind]
+        for f, kind in enumerate(kinds)
+        if f not in (4, 6)
+    }
+    drawn = pvf.Perturbation(mechanisms).fit(everybody)
+    drawn = drawn.sample(X, n_draws, np.random.default_rng(3))
+    expected = clinical.flag_probability(mixed_problem.trees, X, sigma, changes)
+    used = {int(f) for tree in mixed_problem.trees for f in tree.tree_.feature if f >= 0}
+    assert used == {0, 1, 2, 3, 5}
+    assert ((expected > 0.05) & (expected < 0.95)).mean() > 0.5
+    for tree, probability in zip(mixed_problem.trees, expected, strict=True):
+        flagged = tree.predict(drawn).reshape(n_draws, -1).mean(axis=0)
+        error = np.sqrt(np.maximum(probability * (1 - probability), 1e-4) / n_draws)
+        assert np.all(np.abs(flagged - probability) < 5 * error)
+
+
+def test_flag_probability_of_a_shifted_level_is_the_paper_s_formula():
+    """Among levels 0 to 3 a 1 moves above 1.5 with ξ (e^-λ + e^-2λ) / (2 e^-λ + e^-2λ)."""
+    stump = DecisionTreeClassifier(max_depth=1).fit([[1.0], [2.0]], [False, True])
+    shift = pvf.OrdinalShift(0.2, 0.5).fit([0.0, 1.0, 2.0, 3.0])
+    near, far = np.exp(-0.5), np.exp(-1.0)
+    found = clinical.flag_probability([stump], np.array([[1.0]]), 0.1, {0: shift})
+    assert found[0, 0] == pytest.approx(0.2 * (near + far) / (2 * near + far))
+    flip = pvf.NominalFlip(0.3).fit([0.0, 1.0, 2.0])
+    found = clinical.flag_probability([stump], np.array([[1.0], [2.0]]), 0.1, {0: flip})
+    assert found[0] == pytest.approx([0.15, 0.7])
+    still = clinical.flag_probability([stump], np.array([[1.0], [2.0]]), 0.1, {0: None})
+    assert still.tolist() == [[0.0, 1.0]]
+
+
 def test_flag_probability_of_one_leaf_and_of_vanishing_noise(problem):
     """A tree without a split flags all or nobody; without noise the probability is the label."""
     X = np.zeros((3, 1))
@@ -65,9 +131,10 @@ def test_flag_probability_of_one_leaf_and_of_vanishing_noise(problem):
     assert np.array_equal(tiny, labels)
 
 
-def test_binomial_counts_are_distributed_as_counts_of_drawn_sets(problem):
+@pytest.mark.parametrize("kind", ["problem", "mixed_problem"], ids=["numeric", "mixed"])
+def test_binomial_counts_are_distributed_as_counts_of_drawn_sets(kind, request):
     """Both routes give the same distribution of true and of false positives (chi-square)."""
-    n_sets, sigma = 3000, 0.3
+    n_sets, sigma, problem = 3000, 0.3, request.getfixturevalue(kind)
     sampled = clinical._separate_counts(problem, sigma, np.random.SeedSequence(1), n_sets, 7)
     drawn = clinical._common_counts(problem, sigma, np.random.SeedSequence(2), n_sets, 7)
     p_values = []
@@ -105,7 +172,7 @@ def test_common_noise_gives_the_library_function_s_scores(problem):
 
 def test_external_scores_equal_the_metrics_by_their_libraries(parts, problem):
     """External scores are scikit-learn's F1 and the library's IE on the training part's scale."""
-    X, y, train, _, external = parts
+    (X, y, _), train, _, external = parts
     X_external = (X[external] - X[train].mean(axis=0)) / X[train].std(axis=0)
     for q, tree in enumerate(problem.trees):
         predicted = tree.predict(X_external)
@@ -121,9 +188,9 @@ def test_the_design_is_the_paper_s(monkeypatch):
     seen = []
     original = clinical._make_split
 
-    def record(X, y, train, validation, external, rng, settings):
-        seen.append((train, validation, external, y))
-        return original(X, y, train, validation, external, rng, settings)
+    def record(cohort, train, validation, external, rng, settings):
+        seen.append((train, validation, external, cohort.y))
+        return original(cohort, train, validation, external, rng, settings)
 
     monkeypatch.setattr(clinical, "_make_split", record)
     clinical.run_experiment(**SMALL)
@@ -142,7 +209,7 @@ def test_the_design_is_the_paper_s(monkeypatch):
 
 def test_training_part_alone_sets_the_scale_and_grows_the_trees(parts, problem):
     """Scaled validation features depend on the training part only; trees are at most 4 deep."""
-    X, _, train, validation, _ = parts
+    (X, _, _), train, validation, _ = parts
     scaled = (X[validation] - X[train].mean(axis=0)) / X[train].std(axis=0)
     np.testing.assert_allclose(problem.X_validation, scaled)
     assert max(tree.get_depth() for tree in problem.trees) <= 4

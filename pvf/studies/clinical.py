@@ -8,15 +8,23 @@ best on its perturbed copies; and everybody outside the subset is the external t
 Two routes lead to the perturbed scores. With noise common to all candidates, perturbed sets are
 drawn and predicted. With noise of their own for each candidate, which is Algorithm 1 to the
 letter, no noise needs drawing: a leaf of a tree is a box, so the probability that a perturbed
-sample lands in a box that says "case" is a sum of products of normal probabilities, and the true
-and false positives of a set are sums of binomials with these probabilities.
+sample lands in a box that says "case" is a sum over such boxes of products of one probability a
+column: normal for a numeric column, a sum over the levels in the interval for a nominal or ordinal
+one. The true and false positives of a set are then sums of binomials.
+
+What the paper leaves open for the cervical data is an argument of `run_experiment`. Two things
+hold throughout. The levels that a category can change to are those of the whole table: they are
+the answers that the form allows, which nobody needs outcomes to know, and a training part of 80
+often lacks the rare ones. And a category that is constant in a training part stays as it is: no
+tree of that part can split on it, so no score would notice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,25 +33,29 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import ndtr
 from sklearn import config_context
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from pvf import datasets
 from pvf._checks import check_integer, check_interval, check_number
+from pvf._data_files import obtain
 from pvf.metrics import _efficiency_from_counts
-from pvf.perturbation import GaussianNoise, Perturbation
+from pvf.perturbation import GaussianNoise, Mechanism, NominalFlip, OrdinalShift, Perturbation
 from pvf.store import run_blocks
 from pvf.validation import f_from_counts, is_tied_best, perturbed_counts, set_seed
 
 __all__ = [
     "CAPACITIES",
+    "DATASETS",
     "END_RULES",
     "METRICS",
     "SIGMAS",
     "TIE_RULES",
     "by_repetition",
+    "cervical_arithmetic",
     "flag_probability",
+    "reached_cases",
     "run_experiment",
     "shares",
     "tuned",
@@ -65,7 +77,19 @@ TIE_RULES = ("first", "last", "random", "shared")
 #: The tie rules that pick an end of the pool.
 END_RULES = {"first": 0, "last": -1}
 
-_LOADERS = {"breast-cancer": datasets.load_breast_cancer}
+#: The data sets, each with its number of disjoint subsets (Appendix D).
+DATASETS = {"breast-cancer": 5, "cervical-cancer": 6}
+
+#: What the cervical data leave open, each choice with all that it can be; the first is ours.
+CERVICAL_CHOICES = {
+    "missing": ("complete-case", "knn", "knn-inside"),
+    "other_targets": ("drop", "keep"),
+    "earlier_diagnoses": ("keep", "drop"),
+}
+
+#: What scales the columns, and how the subsets are drawn.
+SCALINGS = ("train", "all", "none")
+SUBSETS = ("plain", "stratified")
 
 #: Raised whenever the code below computes something else, so that no old shard is read.
 _VERSION = 1
@@ -85,6 +109,14 @@ def run_experiment(
     n_replicas: int = 7,
     aggregate: float = 0.25,
     common_noise: bool = False,
+    missing: str = "complete-case",
+    other_targets: str = "drop",
+    earlier_diagnoses: str = "keep",
+    scaling: str = "train",
+    subsets: str = "plain",
+    mixed: bool = True,
+    change_probability: float = 0.1,
+    shift_decay: float = 0.1,
     seed: int = 20261127,
     n_jobs: int | None = None,
     out: str | Path | None = None,
@@ -94,8 +126,9 @@ def run_experiment(
 
     Parameters
     ----------
-    dataset : {"breast-cancer"}
-        The data.
+    dataset : {"breast-cancer", "cervical-cancer"}
+        The data: 569 patients in five subsets and a rest, or 668 (858 with imputation) in six and
+        a rest. The cervical data must be on this machine or be downloaded.
     n_repetitions : int, default=1
         How often the whole experiment is repeated, with new subsets, splits, trees and noise. The
         paper ran it once.
@@ -109,6 +142,24 @@ def run_experiment(
         M, k and the quantile of PVF.
     common_noise : bool, default=False
         Whether all candidates see the same perturbed sets; False is Algorithm 1 to the letter.
+    missing : {"complete-case", "knn", "knn-inside"}
+        Cervical data only: rows without a gap; all rows, imputed from the five nearest of the
+        whole table; or all rows, imputed from the five nearest of the training part alone. With
+        all 858 rows there are still six subsets, so that the number of splits stays comparable.
+    other_targets : {"drop", "keep"}
+        Cervical data only: whether the other three outcomes are features, which leaks the target.
+    earlier_diagnoses : {"keep", "drop"}
+        Cervical data only: whether earlier diagnoses are features.
+    scaling : {"train", "all", "none"}
+        Columns are scaled by the training part, by the whole table, or not at all; without
+        scaling, σ is in each column's own unit.
+    subsets : {"plain", "stratified"}
+        Subsets are drawn without regard to the outcome, anew as long as one has fewer cases or
+        controls than there are splits; or each with the table's share of cases.
+    mixed : bool, default=True
+        Whether nominal columns flip and ordinal ones shift; False adds noise to all columns.
+    change_probability, shift_decay : float, default=0.1
+        ξ of flips and shifts, and λ of shifts, in steps along the levels of the whole table.
     seed : int
         Every repetition has keys of its own under this seed.
     n_jobs : int or None
@@ -127,13 +178,18 @@ def run_experiment(
         the traditional one (its expectation); ``within``: whether PVF's choice is one of the
         candidates that tie under the traditional method, and ``gain_within``: by how much it then
         betters the mean of these; ``n_tied_pvf``, ``n_tied_traditional``: how many
-        candidates share the best score; ``n_redrawn``: subsamples of the split that were drawn
-        again since they held one class only.
+        candidates share the best score; ``external_traditional``, ``external_average`` and
+        ``external_best``: the external metric of the traditional choice (its expectation), of
+        the mean candidate and of the best one; ``prevalence`` among the external patients;
+        ``n_redrawn``: subsamples of the split that were drawn again since they held one class
+        only; ``n_redrawn_partitions``: how often the subsets were drawn again.
 
     Raises
     ------
     ValueError, TypeError
         An argument is of the wrong kind or range.
+    DataUnavailableError
+        There is no copy of the data and none can be downloaded.
 
     References
     ----------
@@ -145,8 +201,12 @@ def run_experiment(
     >>> table.query("metric == 'F1' and tie_break == 'first'").shape[0]
     25
     """
-    if dataset not in _LOADERS:
-        raise ValueError(f"dataset must be one of {sorted(_LOADERS)}, got {dataset!r}.")
+    data_choices = {
+        "missing": missing,
+        "other_targets": other_targets,
+        "earlier_diagnoses": earlier_diagnoses,
+    }
+    _check_choices(dataset, data_choices, scaling, subsets)
     check_integer("n_repetitions", n_repetitions, 1)
     sigmas = [float(sigma) for sigma in check_interval("sigmas", sigmas, 0, np.inf, left_open=True)]
     for name, value in {
@@ -160,6 +220,8 @@ def run_experiment(
     check_integer("subset_size", subset_size, 2 * n_splits)
     check_interval("subsample", subsample, 0, 1, left_open=True)
     check_number("aggregate", aggregate, 0, 1)
+    check_number("change_probability", change_probability, 0, 1)
+    check_number("shift_decay", shift_decay, 0)
     check_integer("seed", seed, 0)
     settings = {
         "dataset": dataset,
@@ -173,8 +235,15 @@ def run_experiment(
         "n_replicas": n_replicas,
         "aggregate": aggregate,
         "common_noise": common_noise,
+        **data_choices,
+        "scaling": scaling,
+        "subsets": subsets,
+        "mixed": mixed,
+        "change_probability": change_probability,
+        "shift_decay": shift_decay,
         "seed": seed,
     }
+    _cohort(dataset, **data_choices)  # fails here, once, and not in every worker
     return run_blocks(
         _repetition,
         range(n_repetitions),
@@ -188,6 +257,25 @@ def run_experiment(
     )
 
 
+def _check_choices(
+    dataset: str, data_choices: Mapping[str, str], scaling: str, subsets: str
+) -> None:
+    """Refuse a choice that does not exist, or that the data set does not have."""
+    given = {"dataset": dataset, **data_choices, "scaling": scaling, "subsets": subsets}
+    allowed = {
+        "dataset": tuple(DATASETS),
+        **CERVICAL_CHOICES,
+        "scaling": SCALINGS,
+        "subsets": SUBSETS,
+    }
+    for name, value in given.items():
+        if value not in allowed[name]:
+            raise ValueError(f"{name} must be one of {sorted(allowed[name])}, got {value!r}.")
+    for name, value in data_choices.items():
+        if dataset != "cervical-cancer" and value != CERVICAL_CHOICES[name][0]:
+            raise ValueError(f"{name} is a choice of the cervical data only, got {value!r}.")
+
+
 class Problem(NamedTuple):
     """One selection problem: a validation part, candidates, and how good each truly is."""
 
@@ -196,48 +284,109 @@ class Problem(NamedTuple):
     external: NDArray[np.float64]  # (n_metrics, n_candidates)
     trees: list[DecisionTreeClassifier]
     n_redrawn: int
+    prevalence: float = np.nan  # among the external patients
+    #: What changes a category, by column, fitted on the scaled levels; None for a category that
+    #: stays as it is. All other columns are numeric.
+    categories: Mapping[int, NominalFlip | OrdinalShift | None] = MappingProxyType({})
+
+
+class Cohort(NamedTuple):
+    """All patients of a data set."""
+
+    X: NDArray[np.float64]
+    y: NDArray[np.bool_]
+    kinds: tuple[datasets.Kind, ...]  # of each column
+
+
+@cache
+def _cohort(
+    dataset: str,
+    missing: str = "complete-case",
+    other_targets: str = "drop",
+    earlier_diagnoses: str = "keep",
+) -> Cohort:
+    if dataset == "breast-cancer":
+        data = datasets.load_breast_cancer()
+    else:
+        data = datasets.load_cervical_cancer(
+            missing="keep" if missing == "knn-inside" else missing,
+            other_targets=other_targets,
+            earlier_diagnoses=earlier_diagnoses,
+        )
+    return Cohort(data.X.to_numpy(dtype=float), data.y.to_numpy() == 1, tuple(data.kinds.values()))
 
 
 def _repetition(block: int, **settings: Any) -> pd.DataFrame:
     """Run one whole experiment: all subsets and splits."""
-    X, y = _data(settings["dataset"])
+    cohort = _cohort(settings["dataset"], **{name: settings[name] for name in CERVICAL_CHOICES})
+    y = cohort.y
     rng = np.random.default_rng(np.random.SeedSequence(settings["seed"], spawn_key=(block,)))
-    order = rng.permutation(len(y))
+    subsets, n_redrawn_partitions = _subsets(y, rng, settings)
     frames = []
-    for subset in range(len(y) // settings["subset_size"]):
-        start = subset * settings["subset_size"]
-        inside = order[start : start + settings["subset_size"]]
-        external = np.setdiff1d(order, inside)
+    for subset, inside in enumerate(subsets):
+        external = np.setdiff1d(np.arange(len(y)), inside)
         folds = StratifiedKFold(
             settings["n_splits"], shuffle=True, random_state=int(rng.integers(2**31))
         )
         for split, (train, validation) in enumerate(folds.split(inside, y[inside])):
-            problem = _make_split(X, y, inside[train], inside[validation], external, rng, settings)
+            problem = _make_split(
+                cohort, inside[train], inside[validation], external, rng, settings
+            )
             key = (block, subset, split)
             frame = judge(problem, key, settings)
             frames.append(frame.assign(repetition=block, subset=subset, split=split))
     keys = ["repetition", "subset", "split", "sigma", "metric", "tie_break"]
     table = pd.concat(frames, ignore_index=True)
+    table["n_redrawn_partitions"] = n_redrawn_partitions
     return table[keys + [column for column in table.columns if column not in keys]]
 
 
-@cache
-def _data(dataset: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    data = _LOADERS[dataset]()
-    return data.X.to_numpy(dtype=float), data.y.to_numpy() == 1
+def _subsets(
+    y: NDArray[np.bool_], rng: np.random.Generator, settings: Mapping[str, Any]
+) -> tuple[list[NDArray[np.intp]], int]:
+    """Return disjoint subsets, and how often they were drawn again.
+
+    Every subset needs a case and a control for each of its validation parts.
+    """
+    size, n_subsets = settings["subset_size"], DATASETS[settings["dataset"]]
+    n_subsets = min(n_subsets, len(y) // size)
+    if settings["subsets"] == "stratified":
+        return _stratified_subsets(y, rng, size, n_subsets), 0
+    for n_redrawn in range(1000):
+        order = rng.permutation(len(y))
+        parts = [order[start : start + size] for start in range(0, n_subsets * size, size)]
+        cases = [int(y[part].sum()) for part in parts]
+        if min(cases) >= settings["n_splits"] <= size - max(cases):
+            return parts, n_redrawn
+    raise ValueError(
+        f"subset_size must leave {settings['n_splits']} cases and controls in every subset, got "
+        f"{size}."
+    )
+
+
+def _stratified_subsets(
+    y: NDArray[np.bool_], rng: np.random.Generator, size: int, n_subsets: int
+) -> list[NDArray[np.intp]]:
+    left, parts = np.arange(len(y)), []
+    for _ in range(n_subsets):
+        splitter = StratifiedShuffleSplit(1, train_size=size, random_state=int(rng.integers(2**31)))
+        chosen, rest = next(splitter.split(left, y[left]))
+        parts.append(left[chosen])
+        left = left[np.sort(rest)]
+    return parts
 
 
 def _make_split(
-    X: NDArray[np.float64],
-    y: NDArray[np.bool_],
+    cohort: Cohort,
     train: NDArray[np.intp],
     validation: NDArray[np.intp],
     external: NDArray[np.intp],
     rng: np.random.Generator,
-    settings: dict[str, Any],
+    settings: Mapping[str, Any],
 ) -> Problem:
-    scaler = StandardScaler().fit(X[train])
-    X_train = scaler.transform(X[train]).astype(np.float32)  # as every tree would itself
+    y = cohort.y
+    X = _scaled(cohort, train, settings)
+    X_train = X[train].astype(np.float32)  # as every tree would itself
     size = round(settings["subsample"] * len(train))
     trees, n_redrawn = [], 0
     for _ in range(settings["n_candidates"]):
@@ -251,12 +400,57 @@ def _make_split(
         with config_context(skip_parameter_validation=True):
             trees.append(tree.fit(X_train[rows], y[train[rows]], check_input=False))
     return Problem(
-        scaler.transform(X[validation]),
+        X[validation],
         y[validation],
-        _plain_scores(trees, scaler.transform(X[external]), y[external]),
+        _plain_scores(trees, X[external], y[external]),
         trees,
         n_redrawn,
+        float(y[external].mean()),
+        _category_changes(X, train, cohort.kinds, settings),
     )
+
+
+def _scaled(
+    cohort: Cohort, train: NDArray[np.intp], settings: Mapping[str, Any]
+) -> NDArray[np.float64]:
+    """Return all patients' features, imputed and scaled."""
+    X = cohort.X
+    if settings.get("missing") == "knn-inside":
+        kinds = dict(zip(map(str, range(X.shape[1])), cohort.kinds, strict=True))
+        frame = pd.DataFrame(X, columns=list(kinds))
+        imputer = datasets.knn_imputer(kinds).fit(frame.iloc[train])
+        X = imputer.transform(frame).to_numpy()
+    scaling = settings.get("scaling", "train")
+    if scaling == "none":
+        return X
+    scaled: NDArray[np.float64] = (
+        StandardScaler().fit(X[train] if scaling == "train" else X).transform(X)
+    )
+    return scaled
+
+
+def _category_changes(
+    X: NDArray[np.float64],
+    train: NDArray[np.intp],
+    kinds: Sequence[str],
+    settings: Mapping[str, Any],
+) -> dict[int, NominalFlip | OrdinalShift | None]:
+    """Return the mechanism of each nominal and ordinal column, with the whole table's levels."""
+    if not settings.get("mixed", True):
+        return {}
+    changes: dict[int, NominalFlip | OrdinalShift | None] = {}
+    for f, kind in enumerate(kinds):
+        if kind == "numeric":
+            continue
+        constant = (X[train, f] == X[train[0], f]).all()
+        probability = settings["change_probability"]
+        mechanism = (
+            NominalFlip(probability)
+            if kind == "nominal"
+            else OrdinalShift(probability, settings["shift_decay"])
+        )
+        changes[f] = None if constant else mechanism.fit(X[:, f])
+    return changes
 
 
 def judge(problem: Problem, key: tuple[int, ...], settings: dict[str, Any]) -> pd.DataFrame:
@@ -279,19 +473,32 @@ def judge(problem: Problem, key: tuple[int, ...], settings: dict[str, Any]) -> p
     traditional = _plain_scores(problem.trees, problem.X_validation, problem.y_validation)
     best_traditional = is_tied_best(traditional)
     rows = []
+    boxes = _Boxes(problem.trees, problem.X_validation, problem.categories)
     for position, sigma in enumerate(settings["sigmas"]):
         seed = np.random.SeedSequence(settings["seed"], spawn_key=(*key, position))
-        draw = _common_counts if settings.get("common_noise") else _separate_counts
-        tp, fp = draw(problem, sigma, seed, settings["n_sets"], settings["n_replicas"])
+        scale = (settings["n_sets"], settings["n_replicas"])
+        if settings.get("common_noise"):
+            tp, fp = _common_counts(problem, sigma, seed, *scale)
+        else:
+            tp, fp = _separate_counts(problem, sigma, seed, *scale, boxes=boxes)
         n_pos = settings["n_replicas"] * int(problem.y_validation.sum())
         n_neg = settings["n_replicas"] * len(problem.y_validation) - n_pos
         scores = scores_from_counts(tp, fp, n_pos, n_neg)
         best_pvf = is_tied_best(np.quantile(scores, settings["aggregate"], axis=-1))
         for m, metric in enumerate(METRICS):
+            external = problem.external[m]
             for rule in TIE_RULES:
-                outcome = _outcome(best_pvf[m], best_traditional[m], problem.external[m], rule)
+                outcome = _outcome(best_pvf[m], best_traditional[m], external, rule)
+                outcome["external_traditional"] = _expected(best_traditional[m], external, rule)
+                outcome |= {"external_average": external.mean(), "external_best": external.max()}
                 rows.append({"sigma": sigma, "metric": metric, "tie_break": rule, **outcome})
-    return pd.DataFrame(rows).assign(n_redrawn=problem.n_redrawn)
+    return pd.DataFrame(rows).assign(prevalence=problem.prevalence, n_redrawn=problem.n_redrawn)
+
+
+def _expected(tied: NDArray[np.bool_], external: NDArray[np.float64], rule: str) -> float:
+    """Return what a method's choice among its tied candidates is worth on average."""
+    values = external[tied]
+    return float(values[END_RULES[rule]] if rule in END_RULES else values.mean())
 
 
 def scores_from_counts(tp: NDArray, fp: NDArray, n_pos: float, n_neg: float) -> NDArray[np.float64]:
@@ -315,7 +522,7 @@ def _common_counts(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return counts of shape (n_candidates, n_sets) on perturbed sets that all share."""
     X = problem.X_validation
-    sampler = Perturbation(GaussianNoise(sigma)).fit(X)._prepare(X)
+    sampler = _perturbation(problem, sigma)._prepare(X)
     return perturbed_counts(
         problem.trees,
         sampler,
@@ -326,11 +533,33 @@ def _common_counts(
     )
 
 
+def _perturbation(problem: Problem, sigma: float) -> Perturbation:
+    """Return the split's perturbation, fitted: noise on numbers, changes of categories."""
+    X = problem.X_validation
+    mechanisms: dict[int, Mechanism] = {
+        f: GaussianNoise(sigma) for f in range(X.shape[1]) if f not in problem.categories
+    }
+    changes = {f: change for f, change in problem.categories.items() if change is not None}
+    # A table in which every category has all its levels, each column's cycled to one length.
+    n_rows = max([len(X), *(len(change.levels_) for change in changes.values())])
+    levels = np.resize(X, (n_rows, X.shape[1]))
+    for f, change in changes.items():
+        levels[:, f] = np.resize(change.levels_, n_rows)
+    return Perturbation({**mechanisms, **changes}).fit(levels)
+
+
 def _separate_counts(
-    problem: Problem, sigma: float, seed: np.random.SeedSequence, n_sets: int, n_replicas: int
+    problem: Problem,
+    sigma: float,
+    seed: np.random.SeedSequence,
+    n_sets: int,
+    n_replicas: int,
+    *,
+    boxes: _Boxes | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return counts of shape (n_candidates, n_sets) on sets of each candidate's own."""
-    probability = flag_probability(problem.trees, problem.X_validation, sigma)
+    boxes = boxes or _Boxes(problem.trees, problem.X_validation, problem.categories)
+    probability = boxes.flag_probability(sigma)
     counts = np.empty((*probability.shape, n_sets), dtype=np.int64)
     certain = (probability == 0) | (probability == 1)
     counts[certain] = (n_replicas * probability[certain])[:, None]
@@ -343,18 +572,23 @@ def _separate_counts(
 
 
 def flag_probability(
-    trees: Sequence[DecisionTreeClassifier], X: NDArray[np.float64], sigma: float
+    trees: Sequence[DecisionTreeClassifier],
+    X: NDArray[np.float64],
+    sigma: float,
+    categories: Mapping[int, NominalFlip | OrdinalShift | None] = MappingProxyType({}),
 ) -> NDArray[np.float64]:
-    r"""Return the probability that a tree flags a sample under Gaussian noise on every feature.
+    r"""Return the probability that a tree flags a perturbed sample.
 
     A leaf that says "case" is a box, an interval :math:`(a_f, b_f]` for each feature f on its
-    path, so
+    path, and the columns are perturbed independently, so
 
     .. math::
 
         \Pr(\text{flagged} \mid x) = \sum_{\text{leaves}} \prod_f
-        \left[\Phi\left(\frac{b_f - x_f}{\sigma}\right)
-        - \Phi\left(\frac{a_f - x_f}{\sigma}\right)\right].
+        \Pr(a_f < x'_f \le b_f \mid x_f),
+
+    which is :math:`\Phi((b_f - x_f) / \sigma) - \Phi((a_f - x_f) / \sigma)` for a column with
+    noise and, for a category, the sum of the probabilities of all levels in the interval.
 
     Parameters
     ----------
@@ -362,7 +596,9 @@ def flag_probability(
         Each of two classes, of which the second is the case.
     X : ndarray of shape (n_samples, n_features)
     sigma : float
-        Standard deviation of the noise, above 0, the same for every feature.
+        Standard deviation of the noise, above 0, the same for every numeric feature.
+    categories : mapping of int to fitted mechanism or None, optional
+        The nominal and ordinal columns, by position; None for one that stays as it is.
 
     Returns
     -------
@@ -374,21 +610,68 @@ def flag_probability(
     >>> flag_probability([tree], np.array([[0.5], [1.0], [9.0]]), 0.5).round(3)
     array([[0.5  , 0.841, 1.   ]])
     """
-    boxes = [_case_boxes(tree) for tree in trees]
-    probability = np.zeros((len(trees), len(X)))
-    owners = np.repeat(np.arange(len(trees)), [len(of_tree) for of_tree in boxes])
-    flat = [box for of_tree in boxes for box in of_tree]
-    sides = [(f, low, high) for box in flat for f, (low, high) in box.items()]
-    if not sides:
-        probability[owners] = 1.0  # a tree that is one leaf
-        return probability
-    feature, low, high = (np.array(column) for column in zip(*sides, strict=True))
-    values = X[:, feature.astype(int)].T
-    inside = ndtr((high[:, None] - values) / sigma) - ndtr((low[:, None] - values) / sigma)
-    starts = np.cumsum([0, *[len(box) for box in flat]])
-    for owner, first, last in zip(owners, starts[:-1], starts[1:], strict=True):
-        probability[owner] += inside[first:last].prod(axis=0)
-    return np.clip(probability, 0.0, 1.0)
+    return _Boxes(trees, X, categories).flag_probability(sigma)
+
+
+class _Boxes:
+    """The boxes of many trees, with all that does not depend on σ worked out once."""
+
+    def __init__(
+        self,
+        trees: Sequence[DecisionTreeClassifier],
+        X: NDArray[np.float64],
+        categories: Mapping[int, NominalFlip | OrdinalShift | None],
+    ) -> None:
+        self.shape = (len(trees), len(X))
+        boxes = [(owner, box) for owner, tree in enumerate(trees) for box in _case_boxes(tree)]
+        self.certain = [owner for owner, box in boxes if not box]  # trees that are one leaf
+        boxes = [(owner, box) for owner, box in boxes if box]
+        self.owners = np.array([owner for owner, _ in boxes], dtype=int)
+        self.starts = np.cumsum([0, *[len(box) for _, box in boxes]])[:-1]
+        sides = [(f, *interval) for _, box in boxes for f, interval in box.items()]
+        feature = np.array([side[0] for side in sides], dtype=int)
+        low = np.array([side[1] for side in sides], dtype=float)
+        high = np.array([side[2] for side in sides], dtype=float)
+        self.inside = np.empty((len(sides), len(X)))
+        for f, change in categories.items():
+            here = feature == f
+            self.inside[here] = _level_probability(change, X[:, f], low[here], high[here])
+        self.noisy = np.flatnonzero(~np.isin(feature, list(categories)))
+        values = X[:, feature[self.noisy]].T
+        self.to_low = low[self.noisy][:, None] - values
+        self.to_high = high[self.noisy][:, None] - values
+
+    def flag_probability(self, sigma: float) -> NDArray[np.float64]:
+        """Return the probability that each tree flags each sample."""
+        probability = np.zeros(self.shape)
+        probability[self.certain] = 1.0
+        if self.owners.size:
+            self.inside[self.noisy] = ndtr(self.to_high / sigma) - ndtr(self.to_low / sigma)
+            of_box = np.multiply.reduceat(self.inside, self.starts, axis=0)
+            np.add.at(probability, self.owners, of_box)
+        return np.clip(probability, 0.0, 1.0)
+
+
+def _level_probability(
+    change: NominalFlip | OrdinalShift | None,
+    column: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the probability that a changed category lies in ``(low, high]``.
+
+    The shape is (n_intervals, n_samples).
+    """
+    levels, codes = np.unique(column, return_inverse=True)
+    moves = np.eye(len(levels))
+    if change is not None:
+        levels = change.levels_.to_numpy(dtype=float)
+        codes = change.levels_.get_indexer(pd.Index(column))
+        moves = (1 - change.probability) * np.eye(len(levels))
+        moves += change.probability * change._leaving_probabilities()
+    seen = levels.astype(np.float32)  # as a tree sees them
+    inside = (low[:, None] < seen) & (seen <= high[:, None])
+    return inside.astype(float) @ moves[codes].T
 
 
 def _case_boxes(tree: DecisionTreeClassifier) -> list[dict[int, tuple[float, float]]]:
@@ -458,20 +741,22 @@ def _compare_shared(
     return (agree + len(only_a) * from_a + len(only_b) * from_b) / len(union)
 
 
-def by_repetition(table: pd.DataFrame) -> pd.DataFrame:
+def by_repetition(table: pd.DataFrame, *, extra: Sequence[str] = ()) -> pd.DataFrame:
     """Return each repetition's shares: what one run of the paper's experiment would report.
 
     Parameters
     ----------
     table : DataFrame
         From `run_experiment`.
+    extra : sequence of str, optional
+        Further columns to average.
 
     Returns
     -------
     DataFrame
         One row for each repetition, σ, metric and tie rule: the means of ``win``, ``loss``,
         ``tie``, ``gain``, ``within``, ``gain_within``, ``n_tied_pvf`` and ``n_tied_traditional``
-        over its splits.
+        over its splits, and of the columns in ``extra``.
 
     Examples
     --------
@@ -480,8 +765,50 @@ def by_repetition(table: pd.DataFrame) -> pd.DataFrame:
     """
     keys = ["repetition", "sigma", "metric", "tie_break"]
     values = ["win", "loss", "tie", "gain", "within", "gain_within"]
-    values += ["n_tied_pvf", "n_tied_traditional"]
+    values += ["n_tied_pvf", "n_tied_traditional", *extra]
     return table.groupby(keys, sort=False)[values].mean().reset_index()
+
+
+def reached_cases(table: pd.DataFrame, *, tie_break: str = "first") -> pd.DataFrame:
+    r"""Return how many cases the chosen models reach among a hundred external patients.
+
+    A model with Intervention Efficiency e at capacity γ, in a population with prevalence π,
+    reaches :math:`100\, e\, \gamma\, \pi` cases in a hundred patients.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `run_experiment`.
+    tie_break : str, default="first"
+
+    Returns
+    -------
+    DataFrame
+        One row for each repetition, σ and capacity: ``capacity``, and the mean over splits of
+        ``traditional``, ``pvf``, ``average`` (a candidate taken at random) and ``best`` (the best
+        candidate, which nobody can know), and of ``chance`` (patients taken at random) and
+        ``cases`` (all there are).
+
+    Examples
+    --------
+    >>> reached = reached_cases(run_experiment(sigmas=[0.2], n_candidates=10, n_sets=20))
+    >>> bool((reached["chance"] < reached["traditional"]).all())
+    True
+    """
+    chosen = table[(table["tie_break"] == tie_break) & (table["metric"] != "F1")]
+    capacity = chosen["metric"].str.removeprefix("IE@").astype(float)
+    scale = 100 * capacity * chosen["prevalence"]
+    columns = {
+        "traditional": scale * chosen["external_traditional"],
+        "pvf": scale * (chosen["external_traditional"] + chosen["gain"]),
+        "average": scale * chosen["external_average"],
+        "best": scale * chosen["external_best"],
+        "chance": scale,
+        "cases": 100 * chosen["prevalence"],
+    }
+    keys = ["repetition", "sigma", "capacity"]
+    frame = chosen[["repetition", "sigma"]].assign(capacity=capacity, **columns)
+    return frame.groupby(keys, sort=False).mean().reset_index()
 
 
 def shares(
@@ -570,3 +897,43 @@ def tuned(runs: pd.DataFrame) -> pd.DataFrame:
         best = criterion.round(12).groupby([runs[c] for c in (*group, "repetition")]).idxmax()
         picked.append(runs.loc[best].assign(chosen_on=chosen_on))
     return pd.concat(picked, ignore_index=True).drop(columns="lead")
+
+
+def cervical_arithmetic() -> pd.DataFrame:
+    """Count the cervical table's rows, columns and cases, step by step.
+
+    Returns
+    -------
+    DataFrame
+        One row a step: ``step``, ``rows``, ``columns`` (features and outcomes), ``features``,
+        ``positives`` (of the Schiller test) and ``gaps`` (missing entries).
+
+    Raises
+    ------
+    DataUnavailableError
+        There is no copy of the data and none can be downloaded.
+    """
+    published = obtain("cervical_cancer")[0]
+    targets = list(datasets.CERVICAL_TARGETS)
+    dense = published.loc[:, published.isna().mean() <= 0.5]
+    steps = {
+        "as published": published,
+        "without columns over half missing": dense,
+        "of these, complete rows": dense.dropna(),
+        "instead, gaps filled by 5-NN": datasets.load_cervical_cancer(missing="knn").X.join(
+            published[targets]
+        ),
+        "complete rows of all columns": published.dropna(),
+    }
+    rows = [
+        {
+            "step": step,
+            "rows": len(frame),
+            "columns": frame.shape[1],
+            "features": frame.shape[1] - len(targets),
+            "positives": int(frame["Schiller"].sum()),
+            "gaps": int(frame.isna().sum().sum()),
+        }
+        for step, frame in steps.items()
+    ]
+    return pd.DataFrame(rows)

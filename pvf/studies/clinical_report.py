@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,21 +14,30 @@ from matplotlib.figure import Figure
 from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
-from pvf import plotting
+from pvf import datasets, plotting
 from pvf._checks import check_integer
+from pvf._data_tables import registry
 from pvf.claims import claims, verdict_on_numbers
 from pvf.studies import clinical
 
 __all__ = [
+    "LiveRun",
     "agreement",
     "beside_paper",
     "choices_within_ties",
+    "effects_of_choices",
     "figure_of_gains",
     "figure_of_leads",
+    "figure_of_reached_cases",
+    "figure_of_single_runs",
     "figure_of_tie_rules",
+    "lead_tests",
+    "live_run",
+    "readable_choices",
     "readable_comparison",
     "readable_provenance",
     "readable_shares",
+    "readable_tests",
     "readable_tuning",
     "readable_verdicts",
     "simulated_problems",
@@ -93,6 +104,96 @@ def simulated_problems(
         settings["seed"] = seed
         frames.append(clinical.judge(part, (problem, 1), settings).assign(subset=problem))
     return pd.concat(frames, ignore_index=True).assign(repetition=0)
+
+
+@dataclass(frozen=True)
+class LiveRun:
+    """What the experiment gave on this machine, or why it did not run.
+
+    Parameters
+    ----------
+    runs : DataFrame or None
+        From `clinical.by_repetition`.
+    reached : DataFrame or None
+        From `clinical.reached_cases`.
+    note : str
+        One paragraph in Markdown for the page.
+    """
+
+    runs: pd.DataFrame | None
+    reached: pd.DataFrame | None
+    note: str
+
+
+_FILES = {"cervical-cancer": "cervical_cancer", "breast-cancer": "breast_cancer"}
+
+
+def live_run(
+    dataset: str,
+    full: pd.DataFrame,
+    *,
+    n_repetitions: int,
+    seed: int,
+    n_jobs: int | None = None,
+    **settings: Any,
+) -> LiveRun:
+    """Run the experiment where its data are to be had, and compare it with the full results.
+
+    Only missing data are forgiven: data that are not the published ones raise.
+
+    Parameters
+    ----------
+    dataset : str
+    full : DataFrame
+        The full results, from `clinical.by_repetition`.
+    n_repetitions, seed, n_jobs
+        As in `clinical.run_experiment`.
+    **settings
+        Passed on to it.
+
+    Returns
+    -------
+    LiveRun
+
+    Examples
+    --------
+    >>> small = {"sigmas": [0.2], "n_candidates": 10, "n_sets": 20}
+    >>> full = clinical.by_repetition(clinical.run_experiment(n_repetitions=2, **small))
+    >>> live = live_run("breast-cancer", full, n_repetitions=1, seed=20261127, **small)
+    >>> live.note.startswith("This run made 1 repetition")
+    True
+    """
+    try:
+        table = clinical.run_experiment(
+            dataset, n_repetitions=n_repetitions, seed=seed, n_jobs=n_jobs, **settings
+        )
+    except datasets.DataUnavailableError:
+        return LiveRun(None, None, _how_to_get(dataset))
+    runs = clinical.by_repetition(table)
+    agrees = agreement(runs, full)["agrees"].mean()
+    note = (
+        f"This run made {n_repetitions} repetition{'s' if n_repetitions > 1 else ''}, that is "
+        f"{len(table):,} comparisons. Of its leads, one for each σ, metric and tie rule, "
+        f"{100 * agrees:.0f}% lie where 95% of the full results' single runs lie, give or take "
+        f"one split. Subsamples drawn again since they held one class: at most "
+        f"{table['n_redrawn'].max()} in a split. Partitions into subsets drawn again: "
+        f"{table.groupby('repetition')['n_redrawn_partitions'].first().sum()}."
+    )
+    return LiveRun(runs, clinical.reached_cases(table), note)
+
+
+def _how_to_get(dataset: str) -> str:
+    known = registry()[_FILES[dataset]]
+    files = ", ".join(known["tables"][_FILES[dataset]]["files"])
+    return (
+        f"**The live part of this page did not run**: the {dataset.replace('-', ' ')} data are "
+        "not on this machine, and could not be downloaded. All numbers and figures on this page "
+        "come from the committed full results; nothing stands in for the data. To run it here, "
+        f"put the publisher's file `{files}` ([source]({known['page']})) into a folder, name the "
+        "folder in the environment variable `PVF_DATA_DIR`, and build again; or, with a network, "
+        f"run `python -m pvf data fetch {_FILES[dataset]}`. `python -m pvf data status` says "
+        "what is found where."
+    )
 
 
 def agreement(reduced: pd.DataFrame, full: pd.DataFrame) -> pd.DataFrame:
@@ -168,25 +269,45 @@ def beside_paper(runs: pd.DataFrame, ids: Sequence[str]) -> pd.DataFrame:
                 rows.append(
                     {"claim": claim_id, "metric": metric, "sigma": claim["sigma"]}
                     | {"tie_break": rule}
-                    | _row(claim["numbers"], part[list(_SHARES)] * 100, lead * 100)
+                    | _row(_printed(claim), part[list(_SHARES)] * 100, lead * 100)
                 )
     return pd.DataFrame(rows)
 
 
-def _row(paper: dict[str, float], runs: pd.DataFrame, lead: pd.Series) -> dict[str, object]:
-    """One row of `beside_paper`."""
+def _printed(claim: Mapping[str, Any]) -> dict[str, tuple[float, float]]:
+    """Return the paper's shares as ranges; most have one number, which is both ends."""
+    return {
+        share: (float(np.min(value)), float(np.max(value)))
+        for share, value in claim["numbers"].items()
+    }
+
+
+def _middle(printed: Mapping[str, tuple[float, float]]) -> dict[str, float]:
+    return {share: (low + high) / 2 for share, (low, high) in printed.items()}
+
+
+def _paper_lead(claim: Mapping[str, Any]) -> float:
+    middle = _middle(_printed(claim))
+    return middle["win"] - middle["loss"]
+
+
+def _row(
+    printed: Mapping[str, tuple[float, float]], runs: pd.DataFrame, lead: pd.Series
+) -> dict[str, object]:
+    """One row of `beside_paper`. Of a range, the number nearest to our interval is judged."""
     row: dict[str, object] = {}
-    intervals = {}
+    paper, intervals, nearest = _middle(printed), {}, {}
     for share in _SHARES:
         low, high = runs[share].quantile([0.025, 0.975])
         intervals[share] = (low, high)
+        nearest[share] = float(np.clip((low + high) / 2, *printed[share]))
         row |= {f"paper_{share}": paper[share], f"mean_{share}": runs[share].mean()}
         row |= {f"low_{share}": low, f"high_{share}": high}
     sign = np.sign(paper["win"] - paper["loss"])
     clear = lead["lead_low"] * sign > 0 if sign > 0 else lead["lead_high"] * sign > 0
     if sign == 0:
         clear = lead["lead_low"] <= 0 <= lead["lead_high"]
-    verdict = verdict_on_numbers(paper, intervals, same_direction=bool(clear))
+    verdict = verdict_on_numbers(nearest, intervals, same_direction=bool(clear))
     return row | lead.to_dict() | {"verdict": verdict}
 
 
@@ -219,7 +340,7 @@ def verdicts(runs: pd.DataFrame, ids: Sequence[str], *, tie_break: str = "first"
                 "claim": claim_id,
                 "statement": claim["statement"],
                 "place": claim["place"],
-                "lead: paper (%)": f"{claim['numbers']['win'] - claim['numbers']['loss']:.0f}",
+                "lead: paper (%)": f"{_paper_lead(claim):.0f}",
                 "lead: ours (%)": "; ".join(_with_interval(part, "lead", 1, ".0f")),
                 "verdict": max(part["verdict"], key=order.index),
             }
@@ -261,13 +382,16 @@ def figure_of_leads(
         ax.plot(places, lead["mean"], label="mean of all runs")
         if reduced is not None:
             live = _part(reduced, metric, tie_break).groupby("sigma")["lead"].mean() * 100
-            places = [sigmas.index(sigma) for sigma in live.index]
-            ax.plot(places, live, "o", color=plotting.PALETTE[2], markersize=4, label="this run")
+            live_places = [sigmas.index(sigma) for sigma in live.index]
+            ax.plot(
+                live_places, live, "o", color=plotting.PALETTE[2], markersize=4, label="this run"
+            )
         for claim in (claims()[claim_id] for claim_id in ids):
             if metric in claim["metrics"]:
-                paper = claim["numbers"]["win"] - claim["numbers"]["loss"]
                 place = sigmas.index(claim["sigma"])
-                ax.plot(place, paper, "D", color=plotting.PALETTE[1], label="the paper")
+                ax.plot(
+                    place, _paper_lead(claim), "D", color=plotting.PALETTE[1], label="the paper"
+                )
         ax.set_title(metric)
     figure.legend(*panels[-1].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return _finish(figure, sigmas, "lead of PVF: wins less losses (% of splits)")
@@ -516,7 +640,11 @@ def readable_provenance(provenance: dict) -> pd.DataFrame:
 
 
 def readable_verdicts(
-    runs: pd.DataFrame, ids: Sequence[str], found: Mapping[str, int]
+    runs: pd.DataFrame,
+    ids: Sequence[str],
+    found: Mapping[str, int],
+    *,
+    data_claim: str = "BRE-5",
 ) -> pd.DataFrame:
     """Return the chapter's verdicts, one row a claim, that on the data's own counts last.
 
@@ -527,16 +655,17 @@ def readable_verdicts(
     ids : sequence of str
         Claims on shares.
     found : mapping of str to int
-        Our counts for BRE-5.
+        Our counts for the claim on the data.
+    data_claim : str, default="BRE-5"
 
     Returns
     -------
     DataFrame
     """
-    claim = claims()["BRE-5"]
+    claim = claims()[data_claim]
     exact = {key: (value, value) for key, value in found.items()}
     last = {
-        "claim": "BRE-5",
+        "claim": data_claim,
         "statement": claim["statement"],
         "place": claim["place"],
         "lead: paper (%)": "–",
@@ -551,3 +680,284 @@ def _with_interval(table: pd.DataFrame, value: str, scale: float, spec: str) -> 
     return [
         f"{mean:{spec}} ({low:{spec}} to {high:{spec}})" for mean, low, high in columns.to_numpy()
     ]
+
+
+def lead_tests(
+    runs: pd.DataFrame,
+    ids: Sequence[str],
+    *,
+    tie_break: str = "first",
+    n_resamples: int = 9999,
+    seed: int = 20261127,
+) -> pd.DataFrame:
+    r"""Test whether PVF wins more often than it loses, and what the paper's count is worth.
+
+    The splits of a repetition share patients and external tests, so they are no independent
+    trials. If it made no difference which method is called which, a whole repetition's lead would
+    be as likely as its opposite: the test flips the signs of whole repetitions, and so keeps all
+    dependence inside them. It speaks of new subsets, splits and trees, given these patients.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        From `clinical.by_repetition`, with at least two repetitions.
+    ids : sequence of str
+        Claims on shares.
+    tie_break : str, default="first"
+    n_resamples : int, default=9999
+        Random sign patterns; all of them where there are not more.
+    seed : int
+
+    Returns
+    -------
+    DataFrame
+        One row for each claim and metric: ``lead``, the mean (%); ``p_value``, two-sided, of the
+        sign-flip test; ``paper_lead`` (%); ``below``, ``same`` and ``above``, the shares (%) of
+        our single runs with a smaller, equal (within half a split) and larger lead than the
+        paper's; ``naive_p``, what a sign test makes of the paper's wins and losses as if the
+        splits were independent; ``smallest_p``, the smallest that flipping the signs of the
+        paper's few subsets could give; and ``inflation``, the variance of our runs' leads over
+        that of independent splits.
+
+    Examples
+    --------
+    >>> runs = clinical.by_repetition(
+    ...     clinical.run_experiment(n_repetitions=3, sigmas=[0.2], n_candidates=10, n_sets=20)
+    ... )
+    >>> float(lead_tests(runs, ["BRE-4"]).loc[0, "smallest_p"])
+    0.0625
+    """
+    rows = []
+    for claim_id in ids:
+        claim = claims()[claim_id]
+        n_subsets = clinical.DATASETS[claim["dataset"]]
+        n_splits = 5 * n_subsets
+        for metric in claim["metrics"]:
+            part = _part(runs[runs["sigma"] == claim["sigma"]], metric, tie_break)
+            lead = part["lead"].to_numpy()
+            test = stats.permutation_test(
+                (lead,),
+                np.mean,
+                permutation_type="samples",
+                n_resamples=n_resamples,
+                rng=np.random.default_rng(seed),
+            )
+            independent = (part["win"] + part["loss"] - part["lead"] ** 2).mean() / n_splits
+            paper = _paper_lead(claim) / 100
+            counts = {k: round(v * n_splits / 100) for k, v in _middle(_printed(claim)).items()}
+            half = 0.5 / n_splits
+            rows.append(
+                {
+                    "claim": claim_id,
+                    "metric": metric,
+                    "sigma": claim["sigma"],
+                    "lead": 100 * lead.mean(),
+                    "p_value": test.pvalue,
+                    "paper_lead": 100 * paper,
+                    "below": 100 * (lead < paper - half).mean(),
+                    "same": 100 * (np.abs(lead - paper) <= half).mean(),
+                    "above": 100 * (lead > paper + half).mean(),
+                    "naive_p": stats.binomtest(
+                        counts["win"], counts["win"] + counts["loss"]
+                    ).pvalue,
+                    "smallest_p": 2.0 ** (1 - n_subsets),
+                    "inflation": lead.var(ddof=1) / independent,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def readable_tests(table: pd.DataFrame) -> pd.DataFrame:
+    """Return `lead_tests`'s table as text, one row for each claim and metric.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `lead_tests`.
+
+    Returns
+    -------
+    DataFrame
+    """
+    columns = {
+        "our mean lead (%)": table["lead"].map("{:.1f}".format),
+        "p, sign flips of repetitions": table["p_value"].map("{:.2g}".format),
+        "paper's lead (%)": table["paper_lead"].map("{:.0f}".format),
+        "our runs below | at | above it (%)": [
+            f"{row.below:.0f} | {row.same:.0f} | {row.above:.0f}" for row in table.itertuples()
+        ],
+        "p of the paper's count, splits as independent": table["naive_p"].map("{:.2g}".format),
+        "smallest p that its subsets allow": table["smallest_p"].map("{:.2g}".format),
+        "variance, times independent splits": table["inflation"].map("{:.1f}".format),
+    }
+    index = pd.MultiIndex.from_frame(table[["claim", "metric"]])
+    return pd.DataFrame({name: list(values) for name, values in columns.items()}, index=index)
+
+
+@plotting.style()
+def figure_of_single_runs(
+    full: pd.DataFrame, ids: Sequence[str], *, tie_break: str = "first"
+) -> Figure:
+    """Draw how the leads of single runs spread, one panel a metric, with the paper's run.
+
+    Parameters
+    ----------
+    full : DataFrame
+        From `clinical.by_repetition`.
+    ids : sequence of str
+        Claims on shares, which together name each metric once.
+    tie_break : str, default="first"
+
+    Returns
+    -------
+    matplotlib Figure
+    """
+    claim_of = {
+        metric: claims()[claim_id] for claim_id in ids for metric in claims()[claim_id]["metrics"]
+    }
+    figure, grid = plt.subplots(2, 3, figsize=(8.2, 5.0), sharex=True, sharey=True)
+    for metric, ax in zip(clinical.METRICS, grid.flat, strict=True):
+        claim = claim_of[metric]
+        lead = 100 * _part(full[full["sigma"] == claim["sigma"]], metric, tie_break)["lead"]
+        ax.hist(lead, bins=np.arange(-102.5, 103, 5), alpha=0.5, label="our single runs")
+        ax.axvline(0, color="0.35", linewidth=0.8)
+        mark = {"color": plotting.PALETTE[1], "linewidth": 2, "linestyle": "--"}
+        ax.axvline(_paper_lead(claim), label="the paper's run", **mark)
+        ax.set_title(f"{metric}, σ = {claim['sigma']:g}")
+    figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    leads = 100 * _with_lead(full)["lead"]
+    ax.set_xlim(leads.min() - 5, leads.max() + 5)
+    figure.supxlabel("lead of PVF in one run: wins less losses (% of splits)", fontsize=10)
+    figure.supylabel("runs", fontsize=10)
+    plt.close(figure)  # a notebook would show it twice
+    return figure
+
+
+_REACHED = {
+    "chance": "patients taken at random",
+    "average": "a tree taken at random",
+    "traditional": "tree of the traditional method",
+    "pvf": "tree of PVF",
+    "best": "best of the 100 trees",
+}
+
+
+@plotting.style()
+def figure_of_reached_cases(
+    reached: pd.DataFrame, *, sigma: float, capacity: float = 0.1
+) -> Figure:
+    """Draw how many cases are reached among a hundred patients with a given number of places.
+
+    Parameters
+    ----------
+    reached : DataFrame
+        From `clinical.reached_cases`, with at least two repetitions.
+    sigma, capacity : float
+        Noise level of PVF, and capacity γ.
+
+    Returns
+    -------
+    matplotlib Figure
+        One row of places a method, of which as many are filled as cases are reached on average.
+    """
+    part = reached[(reached["sigma"] == sigma) & (reached["capacity"] == capacity)]
+    places = round(100 * capacity)
+    figure, ax = plt.subplots(figsize=(8.2, 3.0))
+    slots = np.arange(places)
+    for row, column in enumerate(_REACHED):
+        mean = part[column].mean()
+        low, high = stats.t.interval(
+            0.95, len(part) - 1, loc=mean, scale=max(stats.sem(part[column]), 1e-12)
+        )
+        filled = np.clip(mean - slots, 0, 1) * 0.8
+        color = plotting.PALETTE[1] if column == "pvf" else plotting.PALETTE[0]
+        ax.barh(row, 0.8, left=slots, height=0.6, color="0.9", edgecolor="0.6", linewidth=0.6)
+        ax.barh(row, filled, left=slots, height=0.6, color=color)
+        ax.text(places + 0.1, row, f"{mean:.2f} ({low:.2f} to {high:.2f})", va="center")
+    ax.set_yticks(range(len(_REACHED)), list(_REACHED.values()))
+    ax.invert_yaxis()
+    ax.set_xlim(0, places * 1.3)
+    ax.set_xticks(slots + 0.4, [str(slot + 1) for slot in slots])
+    ax.set_xlabel(
+        f"places for intervention, {places} for 100 patients, {part['cases'].mean():.1f} of them "
+        "cases; filled: cases reached"
+    )
+    plt.close(figure)  # a notebook would show it twice
+    return figure
+
+
+def effects_of_choices(choices: pd.DataFrame, *, sigma: float) -> pd.DataFrame:
+    """Compare variants of the experiment with the first one.
+
+    Parameters
+    ----------
+    choices : DataFrame
+        The table ``cervical_choices``.
+    sigma : float
+        The noise level.
+
+    Returns
+    -------
+    DataFrame
+        One row for each variant and metric: the means over repetitions of ``lead`` (%), ``gain``
+        and ``external_traditional`` with the half-widths ``*_reach`` of their 95% t intervals,
+        and ``change``, the lead less that of the first variant, with ``change_reach`` (Welch).
+
+    Examples
+    --------
+    >>> from pvf.store import read_result
+    >>> choices, _ = read_result("cervical_choices")
+    >>> float(effects_of_choices(choices, sigma=0.01)["change"].iloc[0])
+    0.0
+    """
+    part = _with_lead(choices[choices["sigma"] == sigma])
+    part["lead"] *= 100
+    groups = part.groupby(["variant", "metric"], sort=False)
+    values = ["lead", "gain", "external_traditional"]
+    mean, error, n = groups[values].mean(), groups[values].sem(), groups.size()
+    table = mean.join(error.mul(stats.t.ppf(0.975, n - 1), axis=0).add_suffix("_reach"))
+    first = part["variant"].iloc[0]
+    rows = []
+    for variant, metric in table.index:
+        ours, base = (groups.get_group((name, metric))["lead"] for name in (variant, first))
+        interval = stats.ttest_ind(ours, base, equal_var=False).confidence_interval()
+        same = variant == first
+        rows.append(
+            {
+                "change": ours.mean() - base.mean(),
+                "change_reach": 0.0 if same else (interval.high - interval.low) / 2,
+            }
+        )
+    return table.assign(**pd.DataFrame(rows, index=table.index)).reset_index()
+
+
+def readable_choices(effects: pd.DataFrame, *, metric: str) -> pd.DataFrame:
+    """Return one metric's rows of `effects_of_choices` as text.
+
+    Parameters
+    ----------
+    effects : DataFrame
+        From `effects_of_choices`.
+    metric : str
+
+    Returns
+    -------
+    DataFrame
+    """
+    part = effects[effects["metric"] == metric].set_index("variant")
+    columns = {
+        "lead (%)": ("lead", ".0f"),
+        "change of the lead": ("change", "+.0f"),
+        "gain": ("gain", ".4f"),
+        f"external {metric} of the traditional choice": ("external_traditional", ".3f"),
+    }
+    return pd.DataFrame(
+        {
+            label: [
+                f"{mean:{spec}} ± {reach:{spec.lstrip('+')}}"
+                for mean, reach in part[[value, f"{value}_reach"]].to_numpy()
+            ]
+            for label, (value, spec) in columns.items()
+        },
+        index=part.index,
+    )

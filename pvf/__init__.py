@@ -20,6 +20,7 @@ from pvf.multiplicity import (
     rashomon_set,
 )
 from pvf.perturbation import GaussianNoise, NominalFlip, OrdinalShift, Perturbation
+from pvf.pmv import PerturbedModelValidationResult, perturbed_model_validation, pmv_scorer
 from pvf.validation import (
     PerturbationValidationResult,
     perturbation_scorer,
@@ -36,6 +37,7 @@ __all__ = [
     "OrdinalShift",
     "Perturbation",
     "PerturbationValidationResult",
+    "PerturbedModelValidationResult",
     "ambiguity",
     "capacity_tail",
     "decisions",
@@ -49,6 +51,8 @@ __all__ = [
     "perturb_scores",
     "perturbation_scorer",
     "perturbation_validation",
+    "perturbed_model_validation",
+    "pmv_scorer",
     "rashomon_capacity",
     "rashomon_set",
 ]

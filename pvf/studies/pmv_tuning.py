@@ -1,0 +1,411 @@
+"""The tuning experiments of the PMV paper: depth of a tree, size of a network, few noise levels.
+
+Every experiment keeps the training accuracies behind its slopes, so that questions about fewer
+noise levels (section 4) and about the curve's shape (section 2.1) need no further fits.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import (
+    GridSearchCV,
+    StratifiedKFold,
+    cross_validate,
+    train_test_split,
+)
+from sklearn.neural_network import MLPClassifier
+from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
+
+from pvf.pmv import PAPER_NOISE_LEVELS, perturbed_model_validation
+from pvf.store import run_blocks
+
+__all__ = [
+    "DEPTHS",
+    "HIDDEN_SIZES",
+    "as_numbers",
+    "grid_search_depths",
+    "level_picks",
+    "line_fit",
+    "run_depths",
+    "run_hidden_sizes",
+    "slopes",
+    "tree_gaps",
+]
+
+#: Depths of the tree; the paper's figure 3 does not list its own.
+DEPTHS = tuple(range(1, 21))
+
+#: Neurons in the hidden layer, as in section 3.3.2.
+HIDDEN_SIZES = (*range(10, 101, 10), *range(200, 801, 100))
+
+#: Raised whenever the code below computes something else, so that no old shard is read.
+_VERSION = 1
+
+
+def as_numbers(X: pd.DataFrame) -> NDArray[np.float64]:
+    """Code a mixed table for trees.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n_samples, n_features)
+        A column that is not numeric becomes the numbers of its categories, in their order if it
+        has one and alphabetically if not; missing is -1.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_features)
+
+    Examples
+    --------
+    >>> as_numbers(pd.DataFrame({"age": [30, 40], "job": ["nurse", "cook"]})).tolist()
+    [[30.0, 1.0], [40.0, 0.0]]
+    """
+    columns = [
+        X[name] if pd.api.types.is_numeric_dtype(X[name]) else X[name].astype("category").cat.codes
+        for name in X
+    ]
+    return np.column_stack([column.to_numpy(dtype=float) for column in columns])
+
+
+def run_depths(
+    X: Any,
+    y: Any,
+    *,
+    dataset: str,
+    depths: Sequence[int] = DEPTHS,
+    noise_levels: Sequence[float] = PAPER_NOISE_LEVELS,
+    n_repeats: int = 5,
+    seed: int = 20190524,
+    n_jobs: int | None = None,
+    out: str | Path | None = None,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Run PMV over depths of a decision tree (section 3.3.1).
+
+    Parameters
+    ----------
+    X, y : arrays of shape (n_samples, n_features) and (n_samples,)
+    dataset : str
+        Name of the data; shards of one name must hold one data set.
+    depths, noise_levels : sequences
+    n_repeats : int, default=5
+        Runs, each with new flips; in one run every depth meets the same ones.
+    seed : int
+    n_jobs, out, progress
+        As in `pvf.store.run_blocks`.
+
+    Returns
+    -------
+    DataFrame
+        One row for each ``size`` (the depth), ``repeat`` and ``noise_level``: ``accuracy``.
+    """
+    return run_blocks(
+        partial(_size_block, X=X, y=y, make=_tree),
+        list(depths),
+        study="pmv-depths",
+        settings={"noise_levels": list(noise_levels), "n_repeats": n_repeats, "seed": seed},
+        version=[_VERSION, dataset, list(np.shape(X))],
+        out=out,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+
+
+def run_hidden_sizes(
+    X: Any,
+    y: Any,
+    *,
+    dataset: str,
+    sizes: Sequence[int] = HIDDEN_SIZES,
+    noise_levels: Sequence[float] = PAPER_NOISE_LEVELS,
+    n_repeats: int = 1,
+    max_iter: int = 200,
+    seed: int = 20190524,
+    n_jobs: int | None = None,
+    out: str | Path | None = None,
+    progress: bool | None = None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Run PMV and the error curve over hidden sizes of a network (section 3.3.2).
+
+    Parameters
+    ----------
+    X, y : arrays of shape (n_samples, n_features) and (n_samples,)
+        Features should lie about 0 to 1.
+    dataset : str
+        Name of the data; shards of one name must hold one data set.
+    sizes, noise_levels : sequences
+    n_repeats : int, default=1
+        Runs with new flips, splits and initial weights.
+    max_iter : int, default=200
+        Passes over the data, scikit-learn's default.
+    seed : int
+    n_jobs, out, progress
+        As in `pvf.store.run_blocks`.
+
+    Returns
+    -------
+    accuracies : DataFrame
+        As `run_depths`; ``size`` is the number of neurons.
+    errors : DataFrame
+        One row for each ``size`` and ``repeat``: ``training_error`` and ``test_error`` of a network
+        trained on 70% and tested on 30%.
+    """
+    shared: dict[str, Any] = {
+        "version": [_VERSION, dataset, list(np.shape(X)), max_iter],
+        "out": out,
+        "n_jobs": n_jobs,
+        "progress": progress,
+    }
+    settings = {"n_repeats": n_repeats, "seed": seed}
+    make = partial(_network, max_iter=max_iter)
+    accuracies = run_blocks(
+        partial(_size_block, X=X, y=y, make=make),
+        list(sizes),
+        study="pmv-hidden-sizes",
+        settings={**settings, "noise_levels": list(noise_levels)},
+        **shared,
+    )
+    errors = run_blocks(
+        partial(_error_block, X=X, y=y, make=make),
+        list(sizes),
+        study="pmv-error-curve",
+        settings=settings,
+        **shared,
+    )
+    return accuracies, errors
+
+
+def _tree(size: int) -> DecisionTreeClassifier:
+    return DecisionTreeClassifier(max_depth=size)
+
+
+def _network(size: int, *, max_iter: int) -> MLPClassifier:
+    return MLPClassifier((size,), max_iter=max_iter)
+
+
+def _size_block(
+    block: int,
+    *,
+    X: Any,
+    y: Any,
+    make: Any,
+    noise_levels: Sequence[float],
+    n_repeats: int,
+    seed: int,
+) -> pd.DataFrame:
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        # a network that is to learn flipped labels is not done after any number of passes
+        result = perturbed_model_validation(
+            make(block),
+            X,
+            y,
+            noise_levels=noise_levels,
+            n_repeats=n_repeats,
+            random_state=seed,
+        )
+    frame = result.to_frame()
+    frame.insert(0, "size", block)
+    return frame
+
+
+def _error_block(
+    block: int, *, X: Any, y: Any, make: Any, n_repeats: int, seed: int
+) -> pd.DataFrame:
+    rows = []
+    for repeat in range(n_repeats):
+        split, weights = np.random.SeedSequence(seed, spawn_key=(repeat,)).generate_state(2)
+        X_train, X_test, y_train, y_test = train_test_split(
+            X, y, test_size=0.3, stratify=y, random_state=int(split)
+        )
+        model = make(block).set_params(random_state=int(weights))
+        with (
+            threadpool_limits(limits=1),
+            warnings.catch_warnings(action="ignore", category=ConvergenceWarning),
+        ):
+            model.fit(X_train, y_train)
+        errors = 1 - model.score(X_train, y_train), 1 - model.score(X_test, y_test)
+        rows.append((block, repeat, *errors))
+    return pd.DataFrame(rows, columns=["size", "repeat", "training_error", "test_error"])
+
+
+def slopes(accuracies: pd.DataFrame, levels: Sequence[float] | None = None) -> pd.DataFrame:
+    """Fit the slope of each size and repeat, from all noise levels or from some.
+
+    Parameters
+    ----------
+    accuracies : DataFrame
+        From `run_depths` or `run_hidden_sizes`.
+    levels : sequence of float, optional
+        Two or more of its noise levels; all by default.
+
+    Returns
+    -------
+    DataFrame
+        ``size``, ``repeat``, ``slope`` (absolute), and ``picked``: whether it is the largest of
+        its repeat. Of equal slopes the smallest size is picked.
+    """
+    used = accuracies if levels is None else accuracies[accuracies["noise_level"].isin(levels)]
+    wide = used.pivot_table(index="noise_level", columns=["size", "repeat"], values="accuracy")
+    fitted = np.abs(np.polyfit(wide.index.to_numpy(), wide.to_numpy(), 1)[0])
+    # slopes that differ by rounding alone are equal
+    table = pd.DataFrame({"slope": fitted.round(12)}, index=wide.columns).reset_index()
+    table = table.sort_values(["repeat", "size"], ignore_index=True)
+    table["picked"] = table.index.isin(table.groupby("repeat")["slope"].idxmax())
+    return table
+
+
+def grid_search_depths(
+    X: Any,
+    y: Any,
+    *,
+    depths: Sequence[int] = DEPTHS,
+    n_repeats: int = 5,
+    shuffle: bool = False,
+    seed: int = 20190524,
+    n_jobs: int | None = None,
+) -> list[int]:
+    """Choose the depth by scikit-learn's grid search with ten folds, again and again.
+
+    Parameters
+    ----------
+    X, y : arrays of shape (n_samples, n_features) and (n_samples,)
+    depths : sequence of int
+    n_repeats : int, default=5
+    shuffle : bool, default=False
+        Whether each run cuts folds of its own. Without it, runs differ by the trees' seeds alone,
+        as they do when `GridSearchCV` is called again as it is.
+    seed : int
+    n_jobs : int or None
+        Workers of the grid search.
+
+    Returns
+    -------
+    list of int
+        The depth that each run picks.
+    """
+    picked = []
+    for key in np.random.SeedSequence(seed).spawn(n_repeats):
+        tree_seed, fold_seed = (int(state) for state in key.generate_state(2))
+        folds = StratifiedKFold(10, shuffle=shuffle, random_state=fold_seed if shuffle else None)
+        tree = DecisionTreeClassifier(random_state=tree_seed)
+        search = GridSearchCV(tree, {"max_depth": list(depths)}, cv=folds, n_jobs=n_jobs)
+        picked.append(search.fit(X, y).best_params_["max_depth"])
+    return picked
+
+
+def tree_gaps(
+    X: Any, y: Any, *, n_repeats: int = 5, shuffle: bool = False, seed: int = 20190524
+) -> NDArray[np.float64]:
+    """Measure the gap of an unlimited tree under ten-fold cross-validation, again and again.
+
+    Parameters
+    ----------
+    X, y : arrays of shape (n_samples, n_features) and (n_samples,)
+    n_repeats : int, default=5
+    shuffle : bool, default=False
+        Whether each run cuts folds of its own.
+    seed : int
+
+    Returns
+    -------
+    ndarray of shape (n_repeats,)
+        Mean training less mean test accuracy.
+    """
+    gaps = []
+    for key in np.random.SeedSequence(seed).spawn(n_repeats):
+        tree_seed, fold_seed = (int(state) for state in key.generate_state(2))
+        scores = cross_validate(
+            DecisionTreeClassifier(random_state=tree_seed),
+            X,
+            y,
+            cv=StratifiedKFold(10, shuffle=shuffle, random_state=fold_seed if shuffle else None),
+            return_train_score=True,
+        )
+        gaps.append(scores["train_score"].mean() - scores["test_score"].mean())
+    return np.array(gaps)
+
+
+def level_picks(accuracies: pd.DataFrame, n_levels: int = 2) -> pd.DataFrame:
+    """Say which size each choice of few noise levels picks (section 4).
+
+    Parameters
+    ----------
+    accuracies : DataFrame
+        From `run_depths` or `run_hidden_sizes`; level 0 must be among its levels.
+    n_levels : int, default=2
+        How many levels above 0 are used beside the data as they are.
+
+    Returns
+    -------
+    DataFrame
+        One row for each choice of levels and ``repeat``: ``levels``, ``picked``, and
+        ``picked_by_all``, the size that all levels pick.
+
+    Raises
+    ------
+    ValueError
+        If level 0 is not there.
+    """
+    every = sorted(set(accuracies["noise_level"].tolist()))
+    if every[0] != 0:
+        raise ValueError(f"accuracies must hold noise level 0, got {every}.")
+    by_all = _picked(slopes(accuracies))
+    rows = []
+    for chosen in combinations(every[1:], n_levels):
+        picked = _picked(slopes(accuracies, [0.0, *chosen]))
+        rows += [
+            (tuple(float(level) for level in chosen), repeat, size, by_all[repeat])
+            for repeat, size in picked.items()
+        ]
+    return pd.DataFrame(rows, columns=["levels", "repeat", "picked", "picked_by_all"])
+
+
+def _picked(table: pd.DataFrame) -> dict[int, int]:
+    chosen = table[table["picked"]]
+    return dict(zip(chosen["repeat"], chosen["size"], strict=True))
+
+
+def line_fit(accuracies: pd.DataFrame) -> pd.DataFrame:
+    """Say how straight accuracy falls in the noise (section 2.1).
+
+    Parameters
+    ----------
+    accuracies : DataFrame
+        From `run_depths` or `run_hidden_sizes`.
+
+    Returns
+    -------
+    DataFrame
+        One row for each ``size`` and ``repeat``: ``slope`` (signed), ``r_squared`` of the line,
+        ``largest_residual`` from it, and ``bend``, how far the fitted parabola lies below its own
+        chord at the middle of the range, in accuracy (negative: above).
+    """
+    rows = []
+    for (size, repeat), run in accuracies.groupby(["size", "repeat"]):
+        levels, values = run["noise_level"].to_numpy(), run["accuracy"].to_numpy()
+        slope, intercept = np.polyfit(levels, values, 1)
+        residuals = values - slope * levels - intercept
+        spread = ((values - values.mean()) ** 2).sum()
+        curvature = np.polyfit(levels, values, 2)[0]
+        rows.append(
+            {
+                "size": size,
+                "repeat": repeat,
+                "slope": slope,
+                "r_squared": 1 - (residuals**2).sum() / spread if spread > 0 else np.nan,
+                "largest_residual": np.abs(residuals).max(),
+                "bend": curvature * np.ptp(levels) ** 2 / 4,
+            }
+        )
+    return pd.DataFrame(rows)

@@ -106,6 +106,8 @@ def test_streams_are_told_apart():
         for key, repetition, purpose in itertools.product(keys, range(3), range(4))
     }
     assert len(firsts) == len(keys) * 3 * 4
+    purposes = {kernel.DATA, kernel.SPLIT, kernel.OVERSAMPLING, kernel.NOISE}
+    assert purposes == set(range(4))
 
 
 # --- data, split, oversampling ------------------------------------------------------------------

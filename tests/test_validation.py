@@ -732,6 +732,40 @@ def test_bits_depend_on_the_seed_alone(problem, many_models, common_noise, scori
         assert result.best_index == first.best_index
 
 
+class KnowsItsRows(BaseEstimator):
+    """A model whose prediction is how many rows it was given at once."""
+
+    def predict(self, X):
+        """Return the number of rows, for each of them."""
+        return np.full(len(X), float(len(X)))
+
+
+def mean_prediction(model, X, _):
+    return model.predict(X).mean()
+
+
+@pytest.mark.parametrize("common_noise", [True, False], ids=["common", "separate"])
+def test_blocks_have_one_size(problem, common_noise):
+    """Neither the workers nor a budget of 16 MiB or more change how many rows a model is given."""
+    _, _, X, y, _ = problem
+    X, y = np.tile(X, (25, 1)), np.tile(y, 25)
+    rows = 7 * len(X)
+    for changes in ({}, {"n_jobs": 2}, {"memory_budget": 16}, {"memory_budget": 1e5}):
+        scores = perturbation_validation(
+            [KnowsItsRows()] * 3,
+            X,
+            y,
+            perturbation=NOISE,
+            scoring=mean_prediction,
+            n_sets=14,
+            n_replicas=7,
+            common_noise=common_noise,
+            random_state=0,
+            **changes,
+        ).scores
+        np.testing.assert_array_equal(scores, [[11 * rows] * 11 + [3 * rows] * 3] * 3)
+
+
 def test_nearest_neighbours_that_tie_give_the_same_bits():
     """Which of equally near neighbours comes first hangs on rounding, and not on the workers."""
     rng = np.random.default_rng(0)

@@ -7,7 +7,7 @@ from distributed import Client
 from pvf.studies.synthetic import run_sweep
 
 PARTITION = "short"
-SHARED_FOLDER = "/shared/pvf"  # all nodes must see it
+SHARED_FOLDER = "/scratch/pvf-sweep"  # all nodes must see it
 N_NODES = 4
 
 if __name__ == "__main__":

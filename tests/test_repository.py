@@ -109,7 +109,7 @@ def undeclared_imports(paths, *extras):
     missing = set()
     for path in paths:
         for top in {name.split(".")[0] for name in imported_names(path)}:
-            if top in sys.stdlib_module_names or top in local:
+            if top in sys.stdlib_module_names or top in local or top == "torch":  # its own extra
                 continue
             names = {canonicalize_name(name) for name in distributions.get(top, [top])}
             if not names & brought.keys():

@@ -253,8 +253,8 @@ clinical_report.readable_verdicts(full, ids, found, data_claim="CER-4").style.se
 # ten interventions reach one case or so, little more than by chance. Two cases in a validation part
 # can't rank trees, perturbed or not.
 #
-# The paper's code is not published, so we can't say which of the choices above explains the
-# difference, or whether any does.
+# The paper names a repository with its code. We worked from the paper alone, so we can't say which
+# of the choices above explains the difference, or whether any does.
 #
 # All intervals speak of new subsets, splits and trees from these patients. They do not speak of new
 # patients.

@@ -136,7 +136,7 @@ cost.style.format(precision=2).set_uuid("sensitivity-cost")
 # ## Verdicts
 #
 # *Reproduced* if all parts of a claim hold; *direction only* if its main part does, the best σ.
-# The cost is *untestable*, since neither the code nor the machine is to be had; ours stands above.
+# The cost is *untestable* here, since it needs the authors' machine; ours stands above.
 
 # %%
 sensitivity.real_verdicts(parts).style.set_uuid("sensitivity-verdicts")

@@ -167,7 +167,7 @@ def real_verdicts(parts: pd.DataFrame) -> pd.DataFrame:
     """Return one verdict a claim.
 
     A claim is "reproduced" if all its parts hold, "direction only" if its main part does, else
-    "not reproduced". The cost, REAL-1, is "untestable": it needs the authors' code and machine.
+    "not reproduced". The cost, REAL-1, is "untestable": it needs the authors' machine.
 
     Parameters
     ----------

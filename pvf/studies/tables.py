@@ -122,7 +122,7 @@ TABLES = {
     ),
     "cervical_choices": FullTable(
         make=_cervical_choices,
-        settings={"n_repetitions": 3, "sigmas": [1e-2]},
+        settings={"n_repetitions": 10, "sigmas": [1e-2]},
         seed=20261127,
         notes=(
             "The cervical-cancer experiment with one choice changed at a time: one row for each "

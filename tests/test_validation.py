@@ -280,7 +280,7 @@ def test_vanishing_noise_selects_as_the_traditional_method(problem, tie_break, c
     best = np.flatnonzero(np.isclose(plain, plain.max(), rtol=1e-9))
     assert len(best) >= 2
     chosen = set()
-    for seed in range(40 if tie_break == "random" else 1):
+    for seed in range(15 if tie_break == "random" else 1):
         result = perturbation_validation(
             models,
             X,
@@ -445,7 +445,7 @@ def test_scorers_give_what_they_give_set_by_set(problem, name):
     result = perturbation_validation(models, X, y, perturbation=NOISE, scoring=scorer, **SMALL)
     generator, fitted = generator_of(0, common_noise=True), Perturbation(NOISE.mechanisms).fit(X)
     with warnings.catch_warnings(record=True):  # a model that flags nobody has no precision
-        for m in range(12):
+        for m in (0, 4, 7, 11):
             perturbed = fitted.sample(X, 3, generator(0, m))
             for q, model in enumerate(models):
                 expected = scorer(model, perturbed, np.tile(y, 3))

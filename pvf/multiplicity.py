@@ -884,9 +884,10 @@ def perturb_scores(
 
     *Neural networks*, PyTorch modules (``pip install pvf[torch]``): the adversarial weight
     perturbation of the paper, by gradient steps on the sample's logit, for many samples at once;
-    a lower bound of what is possible. ``method="gradient"`` does the same to a logistic
-    regression, for comparison; its steps all go along the sample itself, so that they are not
-    simulated but counted.
+    what they reach falls short of what is possible. L is the mean cross-entropy, and L* that of
+    the module as it is. ``method="gradient"`` does the same to a logistic regression, for
+    comparison, with its own loss as L*; its steps all go along the sample itself, so that they are
+    not simulated but counted.
 
     Parameters
     ----------
@@ -955,7 +956,7 @@ def perturb_scores(
     1. The loss is measured on the data that is passed as training data. The authors measure it on
        the test set that the scores are reported for; passing that set does the same.
     2. A model whose loss equals the level is inside (≤, as in equation (1)); they use <, so that
-       ``epsilon=0`` drops the base model.
+       with ``epsilon=0`` they take no step at all.
     3. The number of steps is bounded, and a step that changes nothing ends the search. Theirs goes
        on until the loss or the score crosses its bound, forever where gradients vanish.
     4. The score that counts is the best one within the level; they keep the last one.

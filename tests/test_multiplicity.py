@@ -808,7 +808,7 @@ def interval_within(X, y, C, epsilon, digits=40):
 
 
 @pytest.mark.parametrize("C", [0.1, 10.0], ids=str)
-@pytest.mark.parametrize("epsilon", [1e-12, 1e-8, 1e-3, 0.3, 3.0], ids=str)
+@pytest.mark.parametrize("epsilon", [1e-15, 1e-12, 1e-8, 1e-3, 0.3, 3.0], ids=str)
 def test_one_coefficient_is_an_interval(C, epsilon):
     """With one coefficient the level's ends are roots, found in decimal arithmetic: to 1e-9."""
     rng = np.random.default_rng(0)

@@ -823,6 +823,8 @@ class MultiplicityDisplay:
             xlabel="Samples with the largest capacity (% of all)",
             ylabel="Their mean capacity (effective classes)",
         )
+        self.ax_.set_xticks([1, 5, 10, 50, 100], ["1", "5", "10", "50", "100"])
+        self.ax_.minorticks_off()
 
     def _draw_worst(self, n_worst: int, line_kwargs: dict[str, Any]) -> None:
         if self.scores is None or self.contested_class is None:
@@ -839,7 +841,7 @@ class MultiplicityDisplay:
                 **{"color": plotting.PALETTE[0], "markersize": 9, **line_kwargs},
             )
         self.ax_.set(
-            xlim=(0, 1),
+            xlim=(-0.02, 1.02),  # marks at 0 and 1 stay whole
             xlabel="Score of the most contested class, one mark a model",
             ylabel="Sample, class (capacity)",
             yticks=range(len(worst)),

@@ -17,6 +17,10 @@ from torch.func import functional_call, grad, vmap
 
 Weights = dict[str, torch.Tensor]
 
+#: Bytes of one copy's activations on the loss data below which copies are evaluated together.
+#: Larger ones fall out of the processor's cache, and one copy after the other is faster.
+SMALL = 2**18
+
 
 @dataclass(frozen=True)
 class _Task:
@@ -29,6 +33,7 @@ class _Task:
     labels: torch.Tensor
     share: torch.Tensor
     single: bool  # whether the module has one logit for two classes
+    n_together: int  # how many copies' losses are computed at once
 
     def logits(self, weights: Weights, inputs: torch.Tensor) -> torch.Tensor:
         """Return (n, n_classes); a single logit z becomes (-z/2, z/2), with the same scores."""
@@ -41,6 +46,15 @@ class _Task:
         logits = self.logits(weights, self.inputs)
         losses = torch.nn.functional.cross_entropy(logits, self.labels, reduction="none")
         return losses @ self.share
+
+    def losses(self, weights: Weights) -> torch.Tensor:
+        """Return the loss of each stacked copy."""
+        if self.n_together > 1:
+            return vmap(self.loss, chunk_size=self.n_together)(weights)
+        n_copies = len(next(iter(weights.values())))
+        return torch.stack(
+            [self.loss({k: v[i] for k, v in weights.items()}) for i in range(n_copies)]
+        )
 
     def target_logit(self, weights: Weights, x: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
         """Return the logit that the sample gives its target class; z or -z if there is one."""
@@ -114,6 +128,7 @@ def _task(module: torch.nn.Module, X: Any, y: Any, sample_weight: Any) -> _Task:
         labels=torch.as_tensor(labels.astype(np.int64), device=like.device),
         share=torch.as_tensor(share / share.sum(), dtype=like.dtype, device=like.device),
         single=n_logits == 1,
+        n_together=_copies_together(module, inputs),
     )
 
 
@@ -129,6 +144,13 @@ def _tensor(name: str, values: Any, like: torch.Tensor) -> torch.Tensor:
 
 def _copies_within(task: _Task, budget: float) -> int:
     """Return how many copies of the weights may move at once."""
+    n_weights = sum(value.numel() for value in task.weights.values())
+    # Weights, velocity, gradient and a temporary.
+    return int(max(1, budget // (4 * n_weights * task.inputs.element_size())))
+
+
+def _copies_together(module: torch.nn.Module, inputs: torch.Tensor) -> int:
+    """Return how many copies' losses are computed at once, by the largest layer's output."""
     largest = 1
 
     def note(_: Any, __: Any, output: Any) -> None:
@@ -136,17 +158,15 @@ def _copies_within(task: _Task, budget: float) -> int:
         if torch.is_tensor(output):
             largest = max(largest, output.numel())
 
-    hooks = [part.register_forward_hook(note) for part in task.module.modules()]
+    hooks = [part.register_forward_hook(note) for part in module.modules()]
     try:
         with torch.no_grad():
-            task.module(task.inputs[:1])
+            module(inputs[:1])
     finally:
         for hook in hooks:
             hook.remove()
-    n_weights = sum(value.numel() for value in task.weights.values())
-    # Weights, velocity, gradient and a temporary; two neighbouring layers' outputs.
-    numbers = 4 * n_weights + 2 * largest * len(task.inputs)
-    return int(max(1, budget // (numbers * task.inputs.element_size())))
+    n_bytes = largest * len(inputs) * inputs.element_size()
+    return 8 * SMALL // n_bytes if n_bytes < SMALL else 1
 
 
 @dataclass
@@ -179,7 +199,6 @@ class _Search:
     ) -> torch.Tensor:
         """Return the best scores within the level of each copy."""
         gradient = vmap(grad(self.task.target_logit))
-        measure = vmap(self.task.loss)
         score = vmap(self.task.scores)
         index = torch.arange(len(x), device=x.device)
         weights = {k: v.expand(len(x), *v.shape).clone() for k, v in self.task.weights.items()}
@@ -196,7 +215,7 @@ class _Search:
             velocity = {k: self.momentum * velocity[k] + rise[k] for k in rise}
             weights = {k: v + self.learning_rate * velocity[k] for k, v in weights.items()}
             with torch.no_grad():
-                inside = measure(weights) <= level
+                inside = self.task.losses(weights) <= level
                 scores = score(weights, x)
             better = inside & (_of_target(scores, target) > _of_target(best[index], target))
             best[index[better]] = scores[better]

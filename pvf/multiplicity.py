@@ -823,6 +823,8 @@ class MultiplicityDisplay:
             xlabel="Samples with the largest capacity (% of all)",
             ylabel="Their mean capacity (effective classes)",
         )
+        self.ax_.set_xticks([1, 5, 10, 50, 100], ["1", "5", "10", "50", "100"])
+        self.ax_.minorticks_off()
 
     def _draw_worst(self, n_worst: int, line_kwargs: dict[str, Any]) -> None:
         if self.scores is None or self.contested_class is None:
@@ -839,7 +841,7 @@ class MultiplicityDisplay:
                 **{"color": plotting.PALETTE[0], "markersize": 9, **line_kwargs},
             )
         self.ax_.set(
-            xlim=(0, 1),
+            xlim=(-0.02, 1.02),  # marks at 0 and 1 stay whole
             xlabel="Score of the most contested class, one mark a model",
             ylabel="Sample, class (capacity)",
             yticks=range(len(worst)),
@@ -884,9 +886,10 @@ def perturb_scores(
 
     *Neural networks*, PyTorch modules (``pip install pvf[torch]``): the adversarial weight
     perturbation of the paper, by gradient steps on the sample's logit, for many samples at once;
-    a lower bound of what is possible. ``method="gradient"`` does the same to a logistic
-    regression, for comparison; its steps all go along the sample itself, so that they are not
-    simulated but counted.
+    what they reach falls short of what is possible. L is the mean cross-entropy, and L* that of
+    the module as it is. ``method="gradient"`` does the same to a logistic regression, for
+    comparison, with its own loss as L*; its steps all go along the sample itself, so that they are
+    not simulated but counted.
 
     Parameters
     ----------
@@ -955,7 +958,7 @@ def perturb_scores(
     1. The loss is measured on the data that is passed as training data. The authors measure it on
        the test set that the scores are reported for; passing that set does the same.
     2. A model whose loss equals the level is inside (≤, as in equation (1)); they use <, so that
-       ``epsilon=0`` drops the base model.
+       with ``epsilon=0`` they take no step at all.
     3. The number of steps is bounded, and a step that changes nothing ends the search. Theirs goes
        on until the loss or the score crosses its bound, forever where gradients vanish.
     4. The score that counts is the best one within the level; they keep the last one.

@@ -1,7 +1,9 @@
 """Tests of Rashomon Capacity, decisions, greedy subsets and the exact Rashomon set."""
 
+import decimal
 import tracemalloc
 import warnings
+from decimal import Decimal
 
 import literal_multiplicity as literal
 import numpy as np
@@ -780,32 +782,46 @@ def test_the_loss_is_what_the_model_minimised(options):
     np.testing.assert_allclose(scores, expected, atol=2e-6)
 
 
+def interval_within(X, y, C, epsilon, digits=40):
+    """Return the ends of one coefficient's interval within the level, in decimal arithmetic."""
+    with decimal.localcontext(prec=digits):
+        n = len(y)
+        margins = [Decimal(x if label else -x) for x, label in zip(X, y, strict=True)]
+        ridge = 1 / (Decimal(C) * n)
+
+        def loss(w):
+            return sum((1 + (-w * m).exp()).ln() for m in margins) / n + ridge * w * w / 2
+
+        def slope(w):
+            return sum(-m / (1 + (w * m).exp()) for m in margins) / n + ridge * w
+
+        def root(function, low, high):
+            rises = function(high) > 0
+            for _ in range(3 * digits):
+                middle = (low + high) / 2
+                low, high = (low, middle) if (function(middle) > 0) == rises else (middle, high)
+            return low
+
+        best = root(slope, Decimal(-50), Decimal(50))
+        level = loss(best) + Decimal(epsilon)
+        return [float(root(lambda w: loss(w) - level, best, best + far)) for far in (-400, 400)]
+
+
 @pytest.mark.parametrize("C", [0.1, 10.0], ids=str)
-@pytest.mark.parametrize("epsilon", [1e-8, 1e-3, 0.3, 3.0], ids=str)
+@pytest.mark.parametrize("epsilon", [1e-15, 1e-12, 1e-8, 1e-3, 0.3, 3.0], ids=str)
 def test_one_coefficient_is_an_interval(C, epsilon):
-    """With one coefficient, the ends of the interval within the level are roots: to 1e-9."""
+    """With one coefficient the level's ends are roots, found in decimal arithmetic: to 1e-9."""
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((40, 1))
-    y = (X[:, 0] + rng.logistic(size=40) > 0).astype(int)
-    model = LogisticRegression(C=C, fit_intercept=False, tol=1e-12, max_iter=10_000).fit(X, y)
-    ridge, share = np.array([1 / (C * 40)]), np.full(40, 1 / 40)
-
-    def loss(w):
-        return literal.penalised_loss(np.array([w]), X, y, ridge, share)[0]
-
-    def slope(w):
-        return literal.penalised_loss(np.array([w]), X, y, ridge, share)[1][0]
-
-    best = brentq(slope, -50, 50, xtol=1e-15)
-    ends = [
-        brentq(lambda w: loss(w) - loss(best) - epsilon, best, best + way * 1e3, xtol=1e-14)
-        for way in (-1, 1)
-    ]
+    X = rng.standard_normal(12)
+    y = (X + rng.logistic(size=12) > 0).astype(int)
+    model = LogisticRegression(C=C, fit_intercept=False, tol=1e-14, max_iter=10_000)
+    model.fit(X[:, None], y)
     x = np.array([[0.7], [-1.3]])
+    ends = interval_within(X, y, C, epsilon)
     expected = np.sort(expit(np.outer(ends, x[:, 0])), axis=0)
-    # Near its minimum the loss itself is known to rounding only, and its root accordingly.
-    atol = 1e-9 if epsilon > 1e-6 else 1e-7
-    np.testing.assert_allclose(pvf.perturb_scores(model, X, y, x, epsilon), expected, atol=atol)
+    scores, gap = pvf.perturb_scores(model, X[:, None], y, x, epsilon, return_gap=True, tol=1e-11)
+    np.testing.assert_allclose(scores, expected, rtol=0, atol=2e-11)
+    assert gap.max() <= 1e-11
 
 
 def test_small_epsilon_is_an_ellipsoid():

@@ -143,27 +143,26 @@ def test_larger_epsilon_gives_more_capacity():
     assert 1 <= mean[0] < mean[1] < mean[2] < 3
 
 
-def test_blocks_change_nothing_but_rounding():
-    """One copy at a time gives what all copies together give."""
+def test_blocks_change_nothing_but_rounding(monkeypatch):
+    """One copy at a time, or one loss at a time, gives what all together give."""
     X, y = blobs(50, 3)
     network = trained(small_network(3, 3), X, y)
     options = {"learning_rate": 0.01, "max_iter": 30}
     together = pvf.perturb_scores(network, X, y, X[:6], 0.05, **options)
-    from pvf import _torch_perturbation  # noqa: PLC0415  needs PyTorch
+    from pvf import _torch_perturbation as perturbation  # noqa: PLC0415  needs PyTorch
 
-    alone = _torch_perturbation.extreme_scores(
-        network,
-        X,
-        y,
-        X[:6],
-        0.05,
-        sample_weight=None,
-        budget=1,
-        momentum=0.9,
-        score_target=1.0,
-        **options,
+    blocks = []
+    climb = perturbation._Search._climb
+    monkeypatch.setattr(
+        perturbation._Search, "_climb", lambda *a: blocks.append(len(a[1])) or climb(*a)
     )
+    few = {"sample_weight": None, "budget": 10_000, "momentum": 0.9, "score_target": 1.0}
+    alone = perturbation.extreme_scores(network, X, y, X[:6], 0.05, **few, **options)
+    assert 1 < len(blocks) < 18
     np.testing.assert_allclose(alone, together, rtol=1e-10)
+    monkeypatch.setattr(perturbation, "SMALL", 1)
+    one_loss = pvf.perturb_scores(network, X, y, X[:6], 0.05, **options)
+    np.testing.assert_allclose(one_loss, together, rtol=1e-10)
 
 
 def test_vanishing_gradients_end_the_search(monkeypatch):

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-__all__ = ["VERDICTS", "claims", "verdict_on_numbers"]
+__all__ = ["VERDICTS", "claims", "verdict", "verdict_on_numbers"]
 
 #: All verdicts that a claim can get.
 VERDICTS = ("reproduced", "direction only", "not reproduced", "untestable")
@@ -28,6 +28,31 @@ def claims() -> dict[str, dict[str, Any]]:
     {'win': 52.0, 'loss': 20.0, 'tie': 28.0}
     """
     return tomllib.loads(files("pvf").joinpath("claims.toml").read_text(encoding="utf-8"))
+
+
+def verdict(*, reproduced: bool, direction: bool) -> str:
+    """Return the verdict on a claim that can be tested.
+
+    Parameters
+    ----------
+    reproduced : bool
+        Whether all that the claim says holds.
+    direction : bool
+        Whether, if not all, its direction does.
+
+    Returns
+    -------
+    str
+        One of `VERDICTS`.
+
+    Examples
+    --------
+    >>> verdict(reproduced=False, direction=True)
+    'direction only'
+    """
+    if reproduced:
+        return "reproduced"
+    return "direction only" if direction else "not reproduced"
 
 
 def verdict_on_numbers(
@@ -68,6 +93,5 @@ def verdict_on_numbers(
     missing = sorted(set(paper) - set(intervals))
     if missing:
         raise ValueError(f"intervals must cover {sorted(paper)}, got none for {missing}.")
-    if all(intervals[key][0] <= value <= intervals[key][1] for key, value in paper.items()):
-        return "reproduced"
-    return "direction only" if same_direction else "not reproduced"
+    covered = all(intervals[key][0] <= value <= intervals[key][1] for key, value in paper.items())
+    return verdict(reproduced=covered, direction=same_direction)

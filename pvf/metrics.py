@@ -19,6 +19,7 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
+from pvf import plotting
 from pvf._checks import (
     check_broadcast,
     check_capacity,
@@ -523,8 +524,6 @@ class InterventionEfficiencyDisplay:
         InterventionEfficiencyDisplay
             Itself, with ``ax_``, ``figure_`` and ``line_``.
         """
-        from pvf import plotting  # noqa: PLC0415  only those who draw wait for Matplotlib
-
         ax = plotting.new_axes() if ax is None else ax
         (line,) = ax.plot(
             self.capacity, self.efficiency, **{"label": name or self.name or "model", **line_kwargs}

@@ -15,12 +15,11 @@ import numbers
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
-from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
@@ -29,6 +28,9 @@ from sklearn.utils import gen_batches
 
 from pvf import _channel, _logistic_set, plotting
 from pvf._checks import check_finite, check_integer, check_number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = [
     "MultiplicityDisplay",

@@ -1,14 +1,16 @@
-"""One style for every figure: colours that the colour-blind can tell apart, quiet axes."""
+"""One style for every figure: colours that the colour-blind can tell apart, quiet axes.
+
+Matplotlib and seaborn are loaded when something is drawn, so that ``import pvf`` does without.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import matplotlib.pyplot as plt
-import seaborn as sns
-from matplotlib.axes import Axes
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["PALETTE", "STYLE", "new_axes", "style"]
 
@@ -24,7 +26,7 @@ PALETTE = [
 ]
 
 STYLE: dict[Any, Any] = {
-    "axes.prop_cycle": plt.cycler(color=PALETTE),
+    "axes.prop_cycle": f"cycler(color={PALETTE})",
     "axes.spines.right": False,
     "axes.spines.top": False,
     "axes.titlelocation": "left",
@@ -47,6 +49,9 @@ def style() -> Iterator[None]:
     >>> with style():
     ...     ax = new_axes()
     """
+    import matplotlib.pyplot as plt  # noqa: PLC0415
+    import seaborn as sns  # noqa: PLC0415
+
     with sns.axes_style("ticks"), plt.rc_context(STYLE):
         yield
 
@@ -63,5 +68,7 @@ def new_axes(**figure_kwargs: Any) -> Axes:
     -------
     matplotlib Axes
     """
+    import matplotlib.pyplot as plt  # noqa: PLC0415
+
     with style():
         return plt.subplots(**figure_kwargs)[1]

@@ -22,6 +22,7 @@ from sklearn.utils import check_consistent_length, gen_even_slices
 from sklearn.utils.multiclass import type_of_target
 from threadpoolctl import threadpool_limits
 
+from pvf import plotting
 from pvf._checks import check_finite, check_integer, check_interval
 
 if TYPE_CHECKING:
@@ -130,8 +131,6 @@ class PerturbedModelValidationResult:
         matplotlib Axes
         """
         if ax is None:
-            from pvf import plotting  # noqa: PLC0415  only those who draw wait for Matplotlib
-
             ax = plotting.new_axes()
         ends = np.array([self.noise_levels.min(), self.noise_levels.max()])
         (drawn,) = ax.plot(ends, self.intercept + self.slope * ends, label=label, **line)

@@ -22,6 +22,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import column_or_1d, gen_batches, gen_even_slices
 from sklearn.utils.validation import check_is_fitted
 
+from pvf import plotting
 from pvf._checks import check_integer, check_number
 from pvf.metrics import _efficiency_from_counts, intervention_efficiency_score
 from pvf.perturbation import Perturbation, _Sampler
@@ -124,8 +125,6 @@ class PerturbationValidationResult:
         selected = np.arange(len(self.names)) == self.best_index  # before those that it ties with
         shown = np.lexsort((-self.aggregated, ~selected))[:n_models]
         height = 0.32 * len(shown) + 1.2
-        from pvf import plotting  # noqa: PLC0415  only those who draw wait for Matplotlib
-
         ax = plotting.new_axes(figsize=(6.8, height)) if ax is None else ax
         rows = np.arange(len(shown))[::-1]
         blue, orange = plotting.PALETTE[:2]

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from pvf import datasets, plotting
 from pvf._checks import check_integer
 from pvf._data_tables import registry
-from pvf.claims import claims, verdict_on_numbers
+from pvf.claims import VERDICTS, claims, verdict_on_numbers
 from pvf.store import read_result
 from pvf.studies import clinical
 
@@ -385,7 +385,6 @@ def verdicts(runs: pd.DataFrame, ids: Sequence[str], *, tie_break: str = "first"
     """
     table = beside_paper(runs, ids)
     table = table[table["tie_break"] == tie_break]
-    order = ["reproduced", "direction only", "not reproduced"]
     rows = []
     for claim_id, part in table.groupby("claim", sort=False):
         claim = claims()[claim_id]
@@ -396,7 +395,7 @@ def verdicts(runs: pd.DataFrame, ids: Sequence[str], *, tie_break: str = "first"
                 "place": claim["place"],
                 "lead: paper (%)": f"{_paper_lead(claim):.0f}",
                 "lead: ours (%)": "; ".join(_with_interval(part, "lead", 1, ".0f")),
-                "verdict": max(part["verdict"], key=order.index),
+                "verdict": max(part["verdict"], key=VERDICTS.index),
             }
         )
     return pd.DataFrame(rows)

@@ -22,7 +22,7 @@ from scipy import stats
 from sklearn.metrics import precision_score, recall_score
 
 from pvf._checks import check_integer, check_number
-from pvf.claims import claims
+from pvf.claims import claims, verdict
 from pvf.metrics import intervention_efficiency, intervention_efficiency_counts
 
 if TYPE_CHECKING:
@@ -1138,9 +1138,7 @@ def verdicts(checks: pd.DataFrame) -> pd.DataFrame:
 def _verdict(cases: int, agree: int, same_side: int) -> str:
     if cases == 0:
         return "untestable"
-    if agree == cases:
-        return "reproduced"
-    return "direction only" if same_side == cases else "not reproduced"
+    return verdict(reproduced=agree == cases, direction=same_side == cases)
 
 
 def _check(

@@ -12,7 +12,13 @@ from scipy import stats
 from pvf._checks import check_integer, check_number
 from pvf.claims import claims
 from pvf.studies.synthetic import run_sweep
-from pvf.studies.synthetic_report import PAPER_METRICS, best_sigma, group_means, scale_to_paper
+from pvf.studies.synthetic_report import (
+    PAPER_METRICS,
+    best_sigma,
+    group_means,
+    scale_to_paper,
+    with_groups,
+)
 
 __all__ = [
     "chance_of_best",
@@ -90,11 +96,11 @@ def chance_of_best(table: pd.DataFrame, *, n_repetitions: int = 5000) -> pd.Data
     check_integer("n_repetitions", n_repetitions, 1)
     part = table[(table["method"] == "traditional") & (table["tie_break"] == "even")]
     part = part[part["metric"].isin(PAPER_METRICS)]
-    part = part.assign(group=pd.cut(part["mu"], [0, 1, 2, 3], labels=["low", "moderate", "high"]))
+    part = with_groups(part)
     keys = ["n_samples", "group", "metric"]
-    sums = part.groupby([*keys, "mu"], observed=True)[["n_selected", "n_repetitions"]].sum()
+    sums = part.groupby([*keys, "mu"])[["n_selected", "n_repetitions"]].sum()
     p = sums["n_selected"] / sums["n_repetitions"]
-    variance = (2 * n_repetitions * p * (1 - p)).groupby(level=keys, observed=True)
+    variance = (2 * n_repetitions * p * (1 - p)).groupby(level=keys)
     sd = np.sqrt(variance.sum()) / variance.size()
     n_sigmas = len(table["sigma"].unique())
     # The expectation of the largest of k standard normals, by its quantile function.

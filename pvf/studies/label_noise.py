@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from pvf import claims
 from pvf._checks import check_finite, check_integer, check_interval
 from pvf.metrics import _efficiency_from_counts
 from pvf.validation import f_from_counts
@@ -203,7 +204,6 @@ def verdict(gaps: pd.DataFrame, losses: pd.DataFrame) -> str:
     true = gaps[gaps["rate"] == 0].set_index(["models", "metric"])["mean"]
     noisy = gaps[gaps["rate"] > 0].set_index(["models", "metric"])
     shrinks = (noisy["high"] < true.loc[noisy.index]).groupby("metric").all()
-    if all(grows.values()) and shrinks.all():
-        return "reproduced"
+    everything = all(grows.values()) and bool(shrinks.all())
     some = all(grows[f"loss in {key}"] and shrinks[key] for key in ("accuracy", "precision"))
-    return "direction only" if some else "not reproduced"
+    return claims.verdict(reproduced=everything, direction=bool(some))

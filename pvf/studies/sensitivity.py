@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from pvf.claims import claims
+from pvf.claims import claims, verdict
 from pvf.studies import clinical
 from pvf.studies.synthetic_report import PAPER_METRICS, TIE_LABELS
 
@@ -184,12 +184,11 @@ def real_verdicts(parts: pd.DataFrame) -> pd.DataFrame:
         claim = claims()[str(claim_id)]
         holds = part["holds"].astype(bool)
         main = bool((holds & part["main"].astype(bool)).any())
-        verdict = "reproduced" if holds.all() else "direction only" if main else "not reproduced"
         rows[claim_id] = {
             "statement": claim["statement"],
             "place": claim["place"],
             "parts that hold": f"{holds.sum()} of {len(holds)}",
-            "verdict": verdict,
+            "verdict": verdict(reproduced=bool(holds.all()), direction=main),
         }
     cost_claim = claims()["REAL-1"]
     rows["REAL-1"] = {
@@ -289,13 +288,12 @@ def synthetic_verdicts(means: pd.DataFrame, tie_break: str) -> pd.DataFrame:
     }
     rows = []
     for claim, holds in parts.items():
-        verdict = "direction only" if any(holds) else "not reproduced"
         rows.append(
             {
                 "claim": claim,
                 "statement": claims()[claim]["statement"],
                 "parts that hold": f"{sum(holds)} of {len(holds)}",
-                "verdict": "reproduced" if all(holds) else verdict,
+                "verdict": verdict(reproduced=all(holds), direction=any(holds)),
             }
         )
     return pd.DataFrame(rows)

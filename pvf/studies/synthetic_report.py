@@ -12,6 +12,7 @@ from scipy import stats
 
 from pvf import plotting
 from pvf.claims import claims
+from pvf.claims import verdict as judge
 from pvf.studies.synthetic import METRICS, SIGMAS
 
 __all__ = [
@@ -392,19 +393,13 @@ def _interval_text(part: pd.DataFrame) -> str:
     return f"{low:+.0f}" if low == high else f"{low:+.0f} to {high:+.0f}"
 
 
-def _judge(*, reproduced: bool, direction: bool) -> str:
-    if reproduced:
-        return "reproduced"
-    return "direction only" if direction else "not reproduced"
-
-
 def _shares_claim(shares: pd.DataFrame, metrics: Sequence[str], paper: float) -> tuple[str, str]:
     """Judge a share of configurations in percent, by a normal interval over the configurations."""
     part = shares[shares["metric"].isin(metrics)]["positive"]
     error = 1.96 * np.sqrt(part * (1 - part) / 180)
     covers = (part - error <= paper / 100) & (paper / 100 <= part + error)
     found = ", ".join(f"{value:.0%}" for value in part)
-    return found, _judge(reproduced=covers.all(), direction=bool((part - error > 0.5).all()))
+    return found, judge(reproduced=covers.all(), direction=bool((part - error > 0.5).all()))
 
 
 def verdicts(rows: pd.DataFrame, best: pd.DataFrame, tie_break: str) -> pd.DataFrame:
@@ -435,7 +430,7 @@ def verdicts(rows: pd.DataFrame, best: pd.DataFrame, tie_break: str) -> pd.DataF
     clear = wide - 1.96 * np.sqrt(wide * (1 - wide) / 180) > 0.5
     found["SYN-2"] = (
         ", ".join(f"{value:.0%}" for value in wide),
-        _judge(reproduced=bool(clear.all() and wide.max() < narrow.min()), direction=clear.all()),
+        judge(reproduced=bool(clear.all() and wide.max() < narrow.min()), direction=clear.all()),
     )
 
     low50 = best.loc[(50, "low")].loc[list(PAPER_METRICS)]
@@ -443,7 +438,7 @@ def verdicts(rows: pd.DataFrame, best: pd.DataFrame, tie_break: str) -> pd.DataF
     inside = (low50["low"] <= most) & (low50["high"] >= least)
     found["SYN-3"] = (
         _interval_text(low50),
-        _judge(reproduced=inside.all(), direction=(low50["low"] > 0).all()),
+        judge(reproduced=inside.all(), direction=(low50["low"] > 0).all()),
     )
     moderate50 = best.loc[(50, "moderate")].loc[list(PAPER_METRICS)]
     larger = moderate50["difference"].loc[["IE@0.1", "IE@0.5", "IE@0.7"]].min()
@@ -451,7 +446,7 @@ def verdicts(rows: pd.DataFrame, best: pd.DataFrame, tie_break: str) -> pd.DataF
     positive = (moderate50["low"] > 0).all()
     found["SYN-4"] = (
         _interval_text(moderate50),
-        _judge(reproduced=positive and larger > smaller, direction=positive),
+        judge(reproduced=positive and larger > smaller, direction=positive),
     )
     high50 = best.loc[(50, "high")].loc[list(PAPER_METRICS)]
     # Kendall below -0.79 lets one neighbouring pair be out of order ("almost monotonically").
@@ -460,14 +455,14 @@ def verdicts(rows: pd.DataFrame, best: pd.DataFrame, tie_break: str) -> pd.DataF
     keeps = high50["difference"].loc["F1/accuracy"] > high50["difference"].iloc[:5].median()
     found["SYN-5"] = (
         _interval_text(high50),
-        _judge(reproduced=positive and keeps and falling.statistic < -0.79, direction=positive),
+        judge(reproduced=positive and keeps and falling.statistic < -0.79, direction=positive),
     )
     loses = best.loc[(100, "moderate")].loc[["IE@0.7", "IE@0.9"]]
     limit = -_number("SYN-6", "at_most")
     trails = (loses["high"] < 0).all()
     found["SYN-6"] = (
         _interval_text(loses),
-        _judge(reproduced=trails and (loses["high"] >= limit).all(), direction=trails),
+        judge(reproduced=trails and (loses["high"] >= limit).all(), direction=trails),
     )
     n100 = best.loc[100]
     others = n100.drop(index=[("moderate", "IE@0.7"), ("moderate", "IE@0.9")])
@@ -478,12 +473,12 @@ def verdicts(rows: pd.DataFrame, best: pd.DataFrame, tie_break: str) -> pd.DataF
     positive = (others["low"] > 0).all()
     found["SYN-7"] = (
         _interval_text(others),
-        _judge(reproduced=positive and top > rest, direction=positive),
+        judge(reproduced=positive and top > rest, direction=positive),
     )
     significant = (shares["significant"] + shares["reversed"]).mean()
     found["SYN-8"] = (
         f"{significant:.0%} of configurations",
-        _judge(reproduced=significant == 1, direction=False),
+        judge(reproduced=significant == 1, direction=False),
     )
     return pd.DataFrame(
         [
@@ -552,7 +547,7 @@ def readable_verdicts(rows: pd.DataFrame, best: pd.DataFrame, table: pd.DataFram
     width = choice["half_width"]
     holds = (below > width.xs("μ ≤ 2.5", level="range")).all()
     holds = holds and (above < -width.xs("μ > 2.5", level="range")).all()
-    verdict = _judge(reproduced=bool(holds), direction=bool((below > 0).all()))
+    verdict = judge(reproduced=bool(holds), direction=bool((below > 0).all()))
     text = f"{verdict} (F1 less accuracy: {below.min():+.1f} to {below.max():+.1f} below, "
     text += f"{above.min():+.1f} to {above.max():+.1f} above)"
     result.loc["SYN-9"] = [claims()["SYN-9"]["statement"], "–", text, "–"]
@@ -582,7 +577,7 @@ def other_verdicts(found: dict[str, str], provenance: dict) -> pd.DataFrame:
     wrong = round(seconds["printed"], 1) == printed
     ours = f"{seconds['corrected']:.1f} s from the paper's minutes; the whole sweep took us "
     ours += f"{provenance['wall_time']:.0f} s"
-    rows = {"SYN-10": (ours, _judge(reproduced=right, direction=wrong))}
+    rows = {"SYN-10": (ours, judge(reproduced=right, direction=wrong))}
     rows |= {claim: ("see above", verdict) for claim, verdict in found.items()}
     return pd.DataFrame(
         [

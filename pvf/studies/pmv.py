@@ -49,10 +49,12 @@ __all__ = [
     "comparison_classifier",
     "comparison_data",
     "distances",
+    "fresh_data",
     "pick_rates",
     "read_paper_table",
     "run_picks",
     "settings_to_search",
+    "steady_fits",
     "table",
     "tables",
 ]
@@ -360,7 +362,7 @@ def _cells(
 
 
 @contextmanager
-def _steady_fits() -> Iterator[None]:
+def steady_fits() -> Iterator[None]:
     """Fit on one thread, for the same bits anywhere, and pass over what noise makes models say.
 
     A Gaussian process ends at a bound of its kernel's width, and a step of its search overflows.
@@ -380,7 +382,7 @@ def _slope_block(
     estimator = comparison_classifier(model, option)
     rows = []
     for distribution, noise, X, y, key in _cells(data, noises, seed):
-        with _steady_fits():
+        with steady_fits():
             if flips == "by class":
                 slopes = perturbed_model_validation(
                     estimator,
@@ -469,7 +471,7 @@ def _fold_scores(
     """Return mean training and mean test accuracy over ten folds."""
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=int(rng.integers(2**31)))
-    with _steady_fits():
+    with steady_fits():
         scores = cross_validate(
             estimator,
             X,
@@ -650,8 +652,12 @@ def _pick_block(
         for j, noise in enumerate(noises if distribution != "linear" else (0.0,)):
             key = np.random.SeedSequence(seed, spawn_key=(block, i, j))
             data_key, fold_key, flip_key = key.spawn(3)
-            X, y, X_fresh, y_fresh = _fresh_data(
-                distribution, noise, chosen.n_samples, n_fresh, data_key
+            X, y, X_fresh, y_fresh = fresh_data(
+                distribution,
+                noise=noise,
+                n_samples=chosen.n_samples,
+                n_fresh=n_fresh,
+                key=data_key,
             )
             for model in models:
                 estimator = comparison_classifier(model, chosen.option(model))
@@ -659,7 +665,7 @@ def _pick_block(
                     estimator = make_pipeline(StandardScaler(), estimator)
                 rng = np.random.default_rng(fold_key)
                 train, test = _fold_scores(estimator, X, y, chosen.folds, rng)
-                with _steady_fits():
+                with steady_fits():
                     slope = perturbed_model_validation(
                         estimator, X, y, noise_levels=PAPER_NOISE_LEVELS, random_state=flip_key
                     ).decrease_rate
@@ -671,10 +677,24 @@ def _pick_block(
     return pd.DataFrame(rows, columns=columns)
 
 
-def _fresh_data(
-    distribution: str, noise: float, n_samples: int, n_fresh: int, key: np.random.SeedSequence
+def fresh_data(
+    distribution: str, *, noise: float, n_samples: int, n_fresh: int, key: np.random.SeedSequence
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return training data, and fresh data of the same distribution."""
+    """Draw a data set of the comparison, and fresh data of the same distribution.
+
+    Parameters
+    ----------
+    distribution, noise, n_samples
+        As in `comparison_data`.
+    n_fresh : int
+        Number of fresh samples.
+    key : SeedSequence
+        Of both draws.
+
+    Returns
+    -------
+    X, y, X_fresh, y_fresh : ndarrays
+    """
     first, second = (int(state) for state in key.generate_state(2) % 2**31)
     if distribution == "linear":  # every seed has clusters of its own
         X, y = comparison_data(distribution, n_samples=n_samples + n_fresh, seed=first)

@@ -6,7 +6,6 @@ noise levels (section 4) and about the curve's shape (section 2.1) need no furth
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from functools import partial
 from itertools import combinations
@@ -16,7 +15,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import (
     GridSearchCV,
     StratifiedKFold,
@@ -25,10 +23,10 @@ from sklearn.model_selection import (
 )
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
-from threadpoolctl import threadpool_limits
 
 from pvf.pmv import PAPER_NOISE_LEVELS, perturbed_model_validation
 from pvf.store import run_blocks
+from pvf.studies.pmv import steady_fits
 
 __all__ = [
     "DEPTHS",
@@ -204,7 +202,7 @@ def _size_block(
     n_repeats: int,
     seed: int,
 ) -> pd.DataFrame:
-    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+    with steady_fits():
         # a network that is to learn flipped labels is not done after any number of passes
         result = perturbed_model_validation(
             make(block),
@@ -229,10 +227,7 @@ def _error_block(
             X, y, test_size=0.3, stratify=y, random_state=int(split)
         )
         model = make(block).set_params(random_state=int(weights))
-        with (
-            threadpool_limits(limits=1),
-            warnings.catch_warnings(action="ignore", category=ConvergenceWarning),
-        ):
+        with steady_fits():
             model.fit(X_train, y_train)
         errors = 1 - model.score(X_train, y_train), 1 - model.score(X_test, y_test)
         rows.append((block, repeat, *errors))

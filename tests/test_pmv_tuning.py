@@ -159,6 +159,22 @@ def test_network_is_scikit_learns(data):
     assert accuracies["accuracy"].tolist() == result.accuracies.ravel().tolist()
 
 
+def test_memorisers_are_flat_and_the_constant_falls_with_the_imbalance(data):
+    """Slopes with a closed form: 0 for tree and 1-NN, −(2a − 1) for always the larger class."""
+    X, y = data
+    table = tuning.memoriser_slopes(X, y, noise_levels=[0, 0.5], n_repeats=2).set_index("learner")
+    for flat in ("tree, unlimited", "nearest neighbour"):
+        assert table.loc[flat, ["slope", "first", "last"]].tolist() == [0, 1, 1]
+    assert table.loc["forest of 100 unlimited trees", "slope"] > -0.05
+    assert table.loc["tree, depth 5", "slope"] < -0.1
+    larger = max(y.mean(), 1 - y.mean())
+    # at one half rounding leaves the classes at most one apart
+    constant = table.loc["always the larger class"]
+    assert constant["first"] == pytest.approx(larger)
+    assert constant["last"] == pytest.approx(0.5, abs=1 / len(y))
+    assert constant["slope"] == pytest.approx((constant["last"] - constant["first"]) / 0.5)
+
+
 def test_mixed_tables_become_numbers():
     """Ordered categories keep their order, others go by the alphabet, a gap is -1."""
     frame = pd.DataFrame(

@@ -15,12 +15,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import (
     GridSearchCV,
     StratifiedKFold,
     cross_validate,
     train_test_split,
 )
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -35,6 +38,7 @@ __all__ = [
     "grid_search_depths",
     "level_picks",
     "line_fit",
+    "memoriser_slopes",
     "run_depths",
     "run_hidden_sizes",
     "slopes",
@@ -74,6 +78,61 @@ def as_numbers(X: pd.DataFrame) -> NDArray[np.float64]:
         for name in X
     ]
     return np.column_stack([column.to_numpy(dtype=float) for column in columns])
+
+
+def memoriser_slopes(
+    X: Any,
+    y: Any,
+    *,
+    noise_levels: Sequence[float] = PAPER_NOISE_LEVELS,
+    n_repeats: int = 5,
+    seed: int = 20190524,
+    n_jobs: int | None = None,
+) -> pd.DataFrame:
+    """Run PMV on learners that memorise, and on one that learns nothing (section 3.2).
+
+    Parameters
+    ----------
+    X, y : arrays of shape (n_samples, n_features) and (n_samples,)
+    noise_levels : sequence of float
+    n_repeats : int, default=5
+    seed : int
+    n_jobs : int or None
+        Workers of each PMV run.
+
+    Returns
+    -------
+    DataFrame
+        One row per ``learner``: ``slope`` (signed), ``low`` and ``high`` (95%), and the mean
+        training accuracy at the least and the largest noise, ``first`` and ``last``.
+    """
+    rows = []
+    for name, learner in _MEMORISERS.items():
+        result = perturbed_model_validation(
+            learner,
+            X,
+            y,
+            noise_levels=noise_levels,
+            n_repeats=n_repeats,
+            random_state=seed,
+            n_jobs=n_jobs,
+        )
+        low, high = result.slope_interval
+        order = np.argsort(result.noise_levels)
+        first, last = result.accuracies.mean(axis=0)[order[[0, -1]]]
+        rows.append((name, result.slope, low, high, first, last))
+    return pd.DataFrame(rows, columns=["learner", "slope", "low", "high", "first", "last"])
+
+
+_MEMORISERS = {
+    "tree, unlimited": DecisionTreeClassifier(),
+    "tree, depth 5": DecisionTreeClassifier(max_depth=5),
+    "forest of 100 unlimited trees": RandomForestClassifier(),
+    "forest of 100 trees, depth 5": RandomForestClassifier(max_depth=5),
+    "nearest neighbour": KNeighborsClassifier(1),
+    "five nearest neighbours": KNeighborsClassifier(5),
+    "always the larger class": DummyClassifier(),
+}
 
 
 def run_depths(

@@ -19,6 +19,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import (
     GridSearchCV,
+    KFold,
     StratifiedKFold,
     cross_validate,
     train_test_split,
@@ -325,7 +326,7 @@ def grid_search_depths(
     *,
     depths: Sequence[int] = DEPTHS,
     n_repeats: int = 5,
-    shuffle: bool = False,
+    folds: str = "stratified",
     seed: int = 20190524,
     n_jobs: int | None = None,
 ) -> list[int]:
@@ -336,9 +337,10 @@ def grid_search_depths(
     X, y : arrays of shape (n_samples, n_features) and (n_samples,)
     depths : sequence of int
     n_repeats : int, default=5
-    shuffle : bool, default=False
-        Whether each run cuts folds of its own. Without it, runs differ by the trees' seeds alone,
-        as they do when `GridSearchCV` is called again as it is.
+    folds : {"stratified", "in order", "shuffled"}, default="stratified"
+        How the ten folds are cut: as `GridSearchCV` does by itself; as runs of consecutive rows; or
+        anew in each run, stratified. Only with the last do runs differ by more than the trees'
+        seeds.
     seed : int
     n_jobs : int or None
         Workers of the grid search.
@@ -351,15 +353,16 @@ def grid_search_depths(
     picked = []
     for key in np.random.SeedSequence(seed).spawn(n_repeats):
         tree_seed, fold_seed = (int(state) for state in key.generate_state(2))
-        folds = StratifiedKFold(10, shuffle=shuffle, random_state=fold_seed if shuffle else None)
         tree = DecisionTreeClassifier(random_state=tree_seed)
-        search = GridSearchCV(tree, {"max_depth": list(depths)}, cv=folds, n_jobs=n_jobs)
+        search = GridSearchCV(
+            tree, {"max_depth": list(depths)}, cv=_ten_folds(folds, fold_seed), n_jobs=n_jobs
+        )
         picked.append(search.fit(X, y).best_params_["max_depth"])
     return picked
 
 
 def tree_gaps(
-    X: Any, y: Any, *, n_repeats: int = 5, shuffle: bool = False, seed: int = 20190524
+    X: Any, y: Any, *, n_repeats: int = 5, folds: str = "in order", seed: int = 20190524
 ) -> NDArray[np.float64]:
     """Measure the gap of an unlimited tree under ten-fold cross-validation, again and again.
 
@@ -367,8 +370,8 @@ def tree_gaps(
     ----------
     X, y : arrays of shape (n_samples, n_features) and (n_samples,)
     n_repeats : int, default=5
-    shuffle : bool, default=False
-        Whether each run cuts folds of its own.
+    folds : {"in order", "stratified", "shuffled"}, default="in order"
+        As in `grid_search_depths`; the paper's Table 1 was made with folds in order.
     seed : int
 
     Returns
@@ -383,11 +386,21 @@ def tree_gaps(
             DecisionTreeClassifier(random_state=tree_seed),
             X,
             y,
-            cv=StratifiedKFold(10, shuffle=shuffle, random_state=fold_seed if shuffle else None),
+            cv=_ten_folds(folds, fold_seed),
             return_train_score=True,
         )
         gaps.append(scores["train_score"].mean() - scores["test_score"].mean())
     return np.array(gaps)
+
+
+def _ten_folds(folds: str, seed: int) -> KFold | StratifiedKFold:
+    if folds == "shuffled":
+        return StratifiedKFold(10, shuffle=True, random_state=seed)
+    if folds not in {"in order", "stratified"}:
+        raise ValueError(
+            f"folds must be one of 'in order', 'stratified', 'shuffled', got {folds!r}."
+        )
+    return KFold(10) if folds == "in order" else StratifiedKFold(10)
 
 
 def level_picks(accuracies: pd.DataFrame, n_levels: int = 2) -> pd.DataFrame:

@@ -153,6 +153,13 @@ def test_rule_table_on_cases_worked_by_hand(scores, right, stable, regret_ie):
     assert table.loc["any", ["right", "stable", "tied"]].tolist() == [0.5, 0.5, 2]
 
 
+def test_a_known_truth_is_right_even_where_another_scores_better():
+    """With b known to be right, choosing b is right although a does better outside."""
+    table = comparison.rule_table(choice_rows([[1, 2], [1, 2]], truth="b")).set_index("rule")
+    assert table.loc["PMV", "right"] == 1
+    assert table.loc["PMV", "regret accuracy"] == pytest.approx(0.2)
+
+
 def test_where_no_truth_is_known_near_the_best_is_right():
     """Without a known truth, the candidate within 0.01 of the best outside accuracy counts."""
     table = comparison.rule_table(choice_rows([[1, 2], [1, 2]], truth=None)).set_index("rule")

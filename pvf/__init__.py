@@ -7,6 +7,18 @@ from pvf.metrics import (
     intervention_efficiency_score,
     intervention_efficiency_scorer,
 )
+from pvf.multiplicity import (
+    MultiplicityDisplay,
+    ambiguity,
+    capacity_tail,
+    decisions,
+    discrepancy,
+    greedy_subset,
+    multiplicity_table,
+    perturb_scores,
+    rashomon_capacity,
+    rashomon_set,
+)
 from pvf.perturbation import GaussianNoise, NominalFlip, OrdinalShift, Perturbation
 from pvf.pmv import PerturbedModelValidationResult, perturbed_model_validation, pmv_scorer
 from pvf.validation import (
@@ -20,17 +32,27 @@ __version__ = "0.1.0"
 __all__ = [
     "GaussianNoise",
     "InterventionEfficiencyDisplay",
+    "MultiplicityDisplay",
     "NominalFlip",
     "OrdinalShift",
     "Perturbation",
     "PerturbationValidationResult",
     "PerturbedModelValidationResult",
+    "ambiguity",
+    "capacity_tail",
+    "decisions",
+    "discrepancy",
+    "greedy_subset",
     "intervention_efficiency",
     "intervention_efficiency_counts",
     "intervention_efficiency_score",
     "intervention_efficiency_scorer",
+    "multiplicity_table",
+    "perturb_scores",
     "perturbation_scorer",
     "perturbation_validation",
     "perturbed_model_validation",
     "pmv_scorer",
+    "rashomon_capacity",
+    "rashomon_set",
 ]

@@ -702,14 +702,14 @@ def make_clusters(
         Distance of the two centres in each of the first two features, in standard
         deviations. The paper: 0.1 to 2.9.
     rng : numpy.random.Generator
-        Source of randomness.
+        Source of the normal numbers, drawn row by row.
 
     Returns
     -------
     X : DataFrame of shape (n_samples, 5)
         Columns ``x1`` to ``x5``; the first two carry the signal.
     y : Series of shape (n_samples,)
-        0 or 1, in random order.
+        0 or 1; negatives come first.
 
     Raises
     ------
@@ -729,7 +729,8 @@ def make_clusters(
     centre = check_number("mu", mu, 0)
     if not isinstance(rng, np.random.Generator):
         raise TypeError(f"rng must be a numpy.random.Generator, got {rng!r}.")
-    labels = rng.permutation(np.arange(n_samples) < round(0.2 * n_samples)).astype(np.int64)
+    n_positives = round(0.2 * n_samples)
+    labels = np.repeat([0, 1], [n_samples - n_positives, n_positives])
     X = rng.standard_normal((n_samples, 5))
     X[labels == 1, :2] += centre
     columns = [f"x{number}" for number in range(1, 6)]

@@ -363,7 +363,7 @@ def _scalar_or_array(value: NDArray[np.float64]) -> NDArray[np.float64] | float:
     return float(value) if np.ndim(value) == 0 else value
 
 
-@dataclass
+@dataclass(eq=False)
 class InterventionEfficiencyDisplay:
     """Intervention Efficiency over capacity, between its upper limit and chance.
 

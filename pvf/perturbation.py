@@ -532,7 +532,8 @@ class _Table:
         self.X: Any = X if self.is_frame else np.asarray(X)
         if self.X.ndim != 2:
             raise ValueError(
-                f"X must be a table of shape (n_samples, n_features), got {self.X.ndim} dimensions."
+                "X must be a dense table of shape (n_samples, n_features), "
+                f"got {type(X).__name__} of {self.X.ndim} dimensions."
             )
         self.n_samples, self.n_features = self.X.shape
         if 0 in self.X.shape:

@@ -435,9 +435,9 @@ def results_folder() -> Path:
     """
     root = _repository_root()
     folder = root / "book" / "results"
-    if not (root / "pyproject.toml").is_file() or not folder.is_dir():
+    if not (root / "pyproject.toml").is_file() or not folder.parent.is_dir():
         raise FileNotFoundError(
-            f"no folder book/results beside the package in {root}; the committed results come "
+            f"no folder for book/results beside the package in {root}; the committed results come "
             "with the repository: clone it and `pip install -e .`, or give folder="
         )
     return folder

@@ -6,6 +6,7 @@ predicts that table once, and a metric that depends on counts is computed for al
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ TIE_BREAKS = ("first", "last", "random")
 BLOCK_BYTES = 16 * 2**20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class PerturbationValidationResult:
     """What `perturbation_validation` found.
 
@@ -547,8 +548,8 @@ def accuracy_from_counts(
 def f_from_counts(
     tp: NDArray,
     fp: NDArray,
-    n_pos: float,
-    n_neg: float,  # noqa: ARG001
+    n_pos: NDArray | float,
+    n_neg: NDArray | float,  # noqa: ARG001
     *,
     beta: float = 1.0,
     zero_division: float = 0.0,
@@ -730,7 +731,7 @@ def _check_perturbation(perturbation: Any, X: Any) -> Perturbation:
     _check_is_perturbation(perturbation)
     if hasattr(perturbation, "mechanisms_"):
         return perturbation
-    return Perturbation(perturbation.mechanisms).fit(X)
+    return copy.copy(perturbation).fit(X)
 
 
 def _check_random_state(random_state: Any) -> np.random.SeedSequence:

@@ -1,6 +1,8 @@
 """The clinical experiment: its design, its two routes to perturbed scores, its tie rules."""
 
 import itertools
+import os
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -342,6 +344,11 @@ def test_tuned_chooses_on_the_same_or_on_the_other_repetitions(two_runs):
     ("arguments", "named"),
     [
         ({"dataset": "iris"}, "dataset"),
+        ({"missing": "knn"}, "missing"),
+        ({"dataset": "cervical-cancer", "missing": "mean"}, "missing"),
+        ({"scaling": "both"}, "scaling"),
+        ({"subsets": "random"}, "subsets"),
+        ({"change_probability": 2}, "change_probability"),
         ({"n_repetitions": 0}, "n_repetitions"),
         ({"sigmas": [0.0]}, "sigmas"),
         ({"subsample": 1.5}, "subsample"),
@@ -363,3 +370,109 @@ def test_summaries_refuse_tables_that_are_too_small(two_runs):
         clinical.tuned(one)
     with pytest.raises(ValueError, match="table"):
         clinical.shares(one)
+
+
+def test_subsets_are_disjoint_and_drawn_again_until_each_can_be_split():
+    """Six subsets of 100; with few cases some partitions are refused, none slips through."""
+    y = np.zeros(668, dtype=bool)
+    y[:63] = True
+    settings = {"dataset": "cervical-cancer", "subset_size": 100, "n_splits": 5}
+    n_redrawn = []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        parts, redrawn = clinical._subsets(y, rng, {**settings, "subsets": "plain"})
+        assert len(np.unique(np.concatenate(parts))) == 600
+        assert min(y[part].sum() for part in parts) >= 5
+        n_redrawn.append(redrawn)
+    # Exactly: the chance that a subset has fewer than five, at most six times that together.
+    one = stats.hypergeom(668, 63, 100).cdf(4)
+    assert one < np.mean(np.array(n_redrawn) > 0) < 6 * one + 0.05
+    parts, _ = clinical._subsets(y, np.random.default_rng(0), {**settings, "subsets": "stratified"})
+    assert len(np.unique(np.concatenate(parts))) == 600
+    assert {int(y[part].sum()) for part in parts} <= {9, 10}
+    with pytest.raises(ValueError, match="subset_size"):
+        clinical._subsets(y[50:], np.random.default_rng(0), {**settings, "subsets": "plain"})
+
+
+def test_imputation_inside_the_training_part_sees_no_other_patient():
+    """Other patients' values change nothing in the training part, and no gap is left."""
+    rng = np.random.default_rng(2)
+    cohort = mixed_cohort()
+    X = cohort.X.copy()
+    X[rng.random(X.shape) < 0.1] = np.nan
+    train = np.arange(80)
+    settings = {"missing": "knn-inside", "scaling": "train"}
+    one = clinical._scaled(cohort._replace(X=X), train, settings)
+    X[300:] = np.where(np.isnan(X[300:]), np.nan, 99.0)
+    other = clinical._scaled(cohort._replace(X=X), train, settings)
+    assert np.isfinite(one).all()
+    assert np.array_equal(one[:300], other[:300])
+    assert not np.array_equal(one[300:], other[300:])
+
+
+@pytest.mark.parametrize("scaling", clinical.SCALINGS)
+def test_scaling_is_by_the_patients_it_names(scaling):
+    """The training part, or everybody, has mean 0 and variance 1; or nothing changes."""
+    cohort, train = mixed_cohort(), np.arange(100, 180)
+    X = clinical._scaled(cohort, train, {"scaling": scaling})
+    if scaling == "none":
+        assert np.array_equal(X, cohort.X)
+    else:
+        rows = train if scaling == "train" else np.arange(600)
+        np.testing.assert_allclose(X[rows].mean(axis=0), 0, atol=1e-12)
+        constant = cohort.X[rows].std(axis=0) == 0
+        np.testing.assert_allclose(X[rows].std(axis=0), ~constant, atol=1e-12)
+
+
+def test_mixed_off_leaves_no_category():
+    """Without mixed perturbation every column gets noise."""
+    cohort = mixed_cohort()
+    found = clinical._category_changes(cohort.X, np.arange(80), cohort.kinds, {"mixed": False})
+    assert found == {}
+
+
+def test_reached_cases_are_shares_of_a_hundred_patients(parts):
+    """A chosen tree's cases equal a literal count over its external patients, at γ = 0.1."""
+    settings = {"sigmas": [0.2], "n_candidates": 3, "n_sets": 5, "seed": 3}
+    table = clinical.run_experiment(**settings)
+    problems = []
+    original = clinical._make_split
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            clinical,
+            "_make_split",
+            lambda *a: problems.append((original(*a), a[3])) or problems[-1][0],
+        )
+        clinical.run_experiment(**settings)
+    cohort = parts[0]
+    expected = []
+    for problem, rows in problems:
+        best = int(
+            np.argmax(
+                clinical._plain_scores(problem.trees, problem.X_validation, problem.y_validation)[0]
+            )
+        )
+        efficiency = problem.external[0, best]
+        share_of_cases = cohort.y[rows].sum() / len(rows)
+        expected.append(efficiency * 10 * share_of_cases)
+    reached = clinical.reached_cases(table).query("capacity == 0.1").iloc[0]
+    assert reached["traditional"] == pytest.approx(np.mean(expected))
+    gains = table.query("metric == 'IE@0.1' and tie_break == 'first'")
+    assert reached["pvf"] - reached["traditional"] == pytest.approx(
+        (gains["gain"] * 10 * gains["prevalence"]).mean()
+    )
+    assert reached["best"] >= max(reached["pvf"], reached["average"])
+
+
+def test_cervical_experiment_runs_as_the_paper_describes():
+    """Six subsets of five splits on 668 patients, where the data are on this machine."""
+    folder = Path(os.environ.get("PVF_DATA_DIR", ""))
+    if not (folder / "risk_factors_cervical_cancer.csv").is_file():
+        pytest.skip("needs risk_factors_cervical_cancer.csv in the folder PVF_DATA_DIR")
+    table = clinical.run_experiment("cervical-cancer", **SMALL)
+    assert len(table) == 30 * 6 * 4
+    assert table["prevalence"].between(50 / 568, 58 / 568).all()
+    steps = clinical.cervical_arithmetic().set_index("step")
+    assert steps.loc["as published", ["rows", "columns", "positives"]].tolist() == [858, 36, 74]
+    complete = steps.loc["of these, complete rows"]
+    assert complete.tolist() == [668, 34, 30, 63, 0]

@@ -6,10 +6,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from pvf import datasets
 from pvf.claims import VERDICTS, claims
 from pvf.studies import clinical, clinical_report
 
 IDS = ["BRE-1", "BRE-2", "BRE-3", "BRE-4"]
+CERVICAL_IDS = ["CER-1", "CER-2", "CER-3"]
 
 
 @pytest.fixture(scope="module")
@@ -86,11 +88,15 @@ def test_simulated_problems_know_the_truth():
 
 def test_claims_of_the_chapter_are_complete():
     """Claims with shares name metrics of the study, and their shares add up to 100%."""
-    for claim_id in IDS:
+    for ids in (IDS, CERVICAL_IDS):
+        metrics = [metric for claim_id in ids for metric in claims()[claim_id]["metrics"]]
+        assert sorted(metrics) == sorted(clinical.METRICS)
+    for claim_id in (*IDS, *CERVICAL_IDS):
         claim = claims()[claim_id]
-        assert set(claim["metrics"]) <= set(clinical.METRICS)
         assert claim["sigma"] in clinical.SIGMAS
-        assert sum(claim["numbers"].values()) == pytest.approx(100)
+        assert claim["dataset"] in clinical.DATASETS
+        middles = [np.mean(value) for value in claim["numbers"].values()]
+        assert sum(middles) == pytest.approx(100)
 
 
 @pytest.mark.parametrize("draw", ["leads", "tie_rules", "gains"])
@@ -161,3 +167,136 @@ def test_verdict_on_the_data_compares_exact_counts(runs, found, verdict):
     table = clinical_report.readable_verdicts(runs, IDS, found)
     assert table.loc["BRE-5", "verdict"] == verdict
     assert table.index.tolist() == [*IDS, "BRE-5"]
+
+
+def test_a_printed_range_is_judged_by_its_nearest_number():
+    """CER-2 holds where our interval meets the paper's range, and not beyond it."""
+    runs = invented_runs(0.5, 0.4, spread=0.01)
+    runs["sigma"] = 0.01
+    near = runs.assign(win=0.40, loss=0.34, tie=0.26)
+    inside = runs.assign(win=0.435, loss=0.365, tie=0.20)
+    for table, expected in ((inside, "reproduced"), (near, "direction only")):
+        found = clinical_report.beside_paper(table, ["CER-2"])
+        assert set(found["verdict"]) == {expected}
+        assert found["paper_win"].iloc[0] == pytest.approx(45)
+
+
+def test_lead_test_against_enumeration_of_signs():
+    """With six runs the p value counts the 64 sign patterns; the paper's own p is a sign test."""
+    runs = invented_runs(0.5, 0.4, n_runs=6, spread=0.08)
+    row = clinical_report.lead_tests(runs, ["BRE-1"]).iloc[0]
+    part = runs.query("sigma == 0.3 and metric == 'IE@0.1' and tie_break == 'first'")
+    lead = (part["win"] - part["loss"]).to_numpy()
+    signs = np.array(np.meshgrid(*[[-1, 1]] * 6)).reshape(6, -1)
+    means = lead @ signs / 6
+    share = min((means >= lead.mean() - 1e-12).mean(), (means <= lead.mean() + 1e-12).mean())
+    assert row["p_value"] == pytest.approx(min(1, 2 * share))
+    assert row["lead"] == pytest.approx(100 * lead.mean())
+    # 13 wins against 5 losses in 25 splits
+    assert row["naive_p"] == pytest.approx(2 * stats.binom(18, 0.5).cdf(5))
+    assert row["smallest_p"] == 2 / 2**5
+    assert row["below"] + row["same"] + row["above"] == pytest.approx(100)
+    assert row["below"] == pytest.approx(100 * (lead < 0.30).mean())
+
+
+def test_inflation_is_one_for_independent_splits():
+    """Where each run's splits are independent trials, the variance is theirs."""
+    rng = np.random.default_rng(1)
+    n_runs = 4000
+    counts = rng.multinomial(25, [0.5, 0.3, 0.2], n_runs) / 25
+    frame = pd.DataFrame(counts, columns=["win", "loss", "tie"])
+    frame = frame.assign(
+        repetition=range(n_runs), sigma=0.3, metric="IE@0.1", tie_break="first", gain=0.0
+    )
+    row = clinical_report.lead_tests(frame, ["BRE-1"], n_resamples=99).iloc[0]
+    assert row["inflation"] == pytest.approx(1, abs=0.08)
+
+
+def test_without_data_the_page_says_so_and_how_to_get_them(runs, monkeypatch):
+    """Missing data are forgiven with an instruction; altered data are not."""
+
+    def refuse(error):
+        def load(**_):
+            raise error("not here")
+
+        clinical._cohort.cache_clear()
+        monkeypatch.setattr(datasets, "load_cervical_cancer", load)
+
+    refuse(datasets.DataUnavailableError)
+    live = clinical_report.live_run("cervical-cancer", runs, n_repetitions=1, seed=0)
+    assert live.runs is None
+    assert live.reached is None
+    for word in ("did not run", "risk_factors_cervical_cancer.csv", "PVF_DATA_DIR", "fetch"):
+        assert word in live.note
+    clinical_report.figure_of_leads(runs, live.runs, IDS)
+    refuse(datasets.DataMismatchError)
+    with pytest.raises(datasets.DataMismatchError):
+        clinical_report.live_run("cervical-cancer", runs, n_repetitions=1, seed=0)
+
+
+def test_without_data_the_committed_counts_are_shown(monkeypatch):
+    """The data's arithmetic comes from the committed table, which says 858, 668 and 30."""
+
+    def absent(*_, **__):
+        raise datasets.DataUnavailableError("not here")
+
+    monkeypatch.setattr(clinical, "cervical_arithmetic", absent)
+    steps, found, origin = clinical_report.cervical_counts()
+    assert found == {"samples": 858, "usable": 668, "features": 30}
+    assert "not on this machine" in origin
+    assert len(steps) == 5
+
+
+def test_reached_figure_fills_as_many_places_as_cases_are_reached():
+    """The widths of a row's filled places add up to the mean, of 0.8 a place."""
+    reached = pd.DataFrame(
+        {
+            "sigma": 0.01,
+            "capacity": 0.1,
+            "chance": [1.0, 1.2],
+            "average": [2.0, 2.5],
+            "traditional": [3.1, 3.3],
+            "pvf": [4.0, 4.2],
+            "best": [9.0, 9.9],
+            "cases": [10.0, 10.0],
+        }
+    )
+    figure = clinical_report.figure_of_reached_cases(reached, sigma=0.01)
+    (ax,) = figure.axes
+    filled = [sum(bar.get_width() for bar in group) for group in ax.containers[1::2]]
+    assert filled == pytest.approx([0.8 * mean for mean in (1.1, 2.25, 3.2, 4.1, 9.45)])
+
+
+def test_single_runs_figure_marks_the_paper_in_every_panel():
+    """Each metric has a histogram of all runs and the paper's lead as a line."""
+    figure = clinical_report.figure_of_single_runs(invented_runs(0.5, 0.2), IDS)
+    assert len(figure.axes) == 6
+    for ax in figure.axes:
+        assert sum(bar.get_height() for bar in ax.patches) == 40
+    lines = [line.get_xdata()[0] for line in figure.axes[0].lines]
+    assert lines[-1] == pytest.approx(52 - 20)
+
+
+def test_effects_of_choices_against_scipy():
+    """Means, intervals and changes of a made-up table equal scipy's."""
+    rng = np.random.default_rng(4)
+    rows = [
+        (variant, r, 0.01, "F1", "first", *rng.random(2), 0.0, *rng.random(3))
+        for variant in ("base", "other")
+        for r in range(8)
+    ]
+    columns = ["variant", "repetition", "sigma", "metric", "tie_break", "win", "loss", "tie"]
+    columns += ["gain", "external_traditional", "external_average"]
+    choices = pd.DataFrame(rows, columns=columns)
+    effects = clinical_report.effects_of_choices(choices, sigma=0.01).set_index("variant")
+    lead = 100 * (choices["win"] - choices["loss"])
+    base, other = (lead[choices["variant"] == name] for name in ("base", "other"))
+    low, high = stats.ttest_ind(other, base, equal_var=False).confidence_interval()
+    row = effects.loc["other"]
+    assert (row["change"] - row["change_reach"], row["change"] + row["change_reach"]) == (
+        pytest.approx((low, high))
+    )
+    assert row["lead_reach"] == pytest.approx(stats.sem(other) * stats.t.ppf(0.975, 7))
+    assert effects.loc["base", "change"] == 0
+    text = clinical_report.readable_choices(effects.reset_index(), metric="F1")
+    assert text.loc["other", "lead (%)"].startswith(f"{other.mean():.0f} ± ")

@@ -24,6 +24,11 @@ def cells(styler):
     return re.findall(r"<t[dh][^>]*>([^<]+)</t[dh]>", styler.to_html())
 
 
+def bar_ends(container):
+    """Lower and upper ends of error bars, of shape (n_bars, 2)."""
+    return np.array([bar[:, 1] for bar in container.lines[2][0].get_segments()])
+
+
 def test_long_texts_are_shown_whole():
     """A statement longer than pandas's default width is not cut off."""
     statement = "a " * 60 + "b"
@@ -130,6 +135,9 @@ def test_regimes_are_drawn_with_kink_limit_and_simulation(simulated):
     drawn = [container.lines[0].get_ydata() for container in axes.containers]
     expected = [simulated.loc[simulated["model"] == name, "estimate"] for name in MODELS]
     assert np.concatenate(drawn) == pytest.approx(np.concatenate(expected))
+    for container, name in zip(axes.containers, MODELS, strict=True):
+        ends = simulated.loc[simulated["model"] == name, ["low", "high"]].to_numpy()
+        assert bar_ends(container) == pytest.approx(ends)
     legend = [text.get_text() for text in axes.get_legend().get_texts()]
     assert legend == ["cautious", "eager", "perfect model", "random choice"]
 
@@ -164,6 +172,9 @@ def test_samples_are_drawn_around_the_truth():
         same, mixed = (container.lines[0].get_ydata() for container in axes.containers)
         assert same == pytest.approx(rows["same_set"].to_numpy())
         assert mixed == pytest.approx(rows["mixed"].to_numpy())
+        for container, column in zip(axes.containers, ["same_set", "mixed"], strict=True):
+            ends = rows[[f"{column}_low", f"{column}_high"]].to_numpy()
+            assert bar_ends(container) == pytest.approx(ends)
 
 
 def test_figures_are_shown_once(simulated):

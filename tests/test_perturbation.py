@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 from scipy import stats
+from scipy.sparse import csr_array
 from sklearn.exceptions import NotFittedError
 
 from pvf import GaussianNoise, NominalFlip, OrdinalShift, Perturbation
@@ -563,8 +564,9 @@ def test_errors_of_tables():
     for other in (X[["b", "a"]], X[["a"]], X.to_numpy(), X.assign(c=1)):
         with pytest.raises(ValueError, match=r"X must have the columns seen at fit, \['a', 'b'\]"):
             perturbation.sample(other, 1, rng())
-    with pytest.raises(ValueError, match="X must be a table"):
-        Perturbation(GaussianNoise(1)).fit([1.0, 2.0])
+    for other, name in (([1.0, 2.0], "list of 1"), (csr_array(np.eye(2)), "csr_array of 0")):
+        with pytest.raises(ValueError, match=f"X must be a dense table .*got {name} dimensions"):
+            Perturbation(GaussianNoise(1)).fit(other)
     for empty in (X[:0], X[[]], np.empty((0, 3))):
         with pytest.raises(ValueError, match="X must have at least one row and one column"):
             Perturbation(GaussianNoise(1)).fit(empty)

@@ -27,7 +27,8 @@ import pvf
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
-EXTRAS = PROJECT["optional-dependencies"]
+# Torch is an extra of its own, of which lock and environment leave the build to the reader.
+EXTRAS = {k: v for k, v in PROJECT["optional-dependencies"].items() if k != "torch"}
 CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -108,7 +109,7 @@ def undeclared_imports(paths, *extras):
     missing = set()
     for path in paths:
         for top in {name.split(".")[0] for name in imported_names(path)}:
-            if top in sys.stdlib_module_names or top in local:
+            if top in sys.stdlib_module_names or top in local or top == "torch":  # its own extra
                 continue
             names = {canonicalize_name(name) for name in distributions.get(top, [top])}
             if not names & brought.keys():

@@ -417,7 +417,7 @@ COUNT_SCORERS = {
     ),
 }
 OTHER_SCORERS = {
-    "f1 macro": get_scorer("f1_macro"),
+    "f1 macro": make_scorer(metrics.f1_score, average="macro"),
     "f1 weighted": get_scorer("f1_weighted"),
     "f infinity": make_scorer(fbeta_score, beta=np.inf),
     "balanced, adjusted": make_scorer(metrics.balanced_accuracy_score, adjusted=True),
@@ -732,6 +732,40 @@ def test_bits_depend_on_the_seed_alone(problem, many_models, common_noise, scori
         assert result.best_index == first.best_index
 
 
+class KnowsItsRows(BaseEstimator):
+    """A model whose prediction is how many rows it was given at once."""
+
+    def predict(self, X):
+        """Return the number of rows, for each of them."""
+        return np.full(len(X), float(len(X)))
+
+
+def mean_prediction(model, X, _):
+    return model.predict(X).mean()
+
+
+@pytest.mark.parametrize("common_noise", [True, False], ids=["common", "separate"])
+def test_blocks_have_one_size(problem, common_noise):
+    """Neither the workers nor a budget of 16 MiB or more change how many rows a model is given."""
+    _, _, X, y, _ = problem
+    X, y = np.tile(X, (25, 1)), np.tile(y, 25)
+    rows = 7 * len(X)
+    for changes in ({}, {"n_jobs": 2}, {"memory_budget": 16}, {"memory_budget": 1e5}):
+        scores = perturbation_validation(
+            [KnowsItsRows()] * 3,
+            X,
+            y,
+            perturbation=NOISE,
+            scoring=mean_prediction,
+            n_sets=14,
+            n_replicas=7,
+            common_noise=common_noise,
+            random_state=0,
+            **changes,
+        ).scores
+        np.testing.assert_array_equal(scores, [[11 * rows] * 11 + [3 * rows] * 3] * 3)
+
+
 def test_nearest_neighbours_that_tie_give_the_same_bits():
     """Which of equally near neighbours comes first hangs on rounding, and not on the workers."""
     rng = np.random.default_rng(0)
@@ -915,7 +949,7 @@ def test_containers_of_models(problem, container):
         ({"y": np.zeros((40, 2))}, ValueError, r"y should be a 1d array.*\(40, 2\)"),
         ({"X": np.full((40, 6), np.nan)}, ValueError, r"Column 0: 40 missing or infinite"),
         ({"X": np.full((40, 6), np.inf)}, ValueError, r"Column 0: 40 missing or infinite"),
-        ({"X": np.zeros(40)}, ValueError, r"X must be a table"),
+        ({"X": np.zeros(40)}, ValueError, r"X must be a dense table"),
         ({"perturbation": GaussianNoise(1)}, TypeError, r"perturbation must be a Perturbation"),
         ({"perturbation": None}, TypeError, r"perturbation must be a Perturbation, got None"),
         ({"perturbation": Perturbation({9: GaussianNoise(1)})}, ValueError, r"column 9, which X"),
@@ -1103,6 +1137,21 @@ def test_result_is_frozen_and_picklable(result):
         result.best_index = 0
     copy = pickle.loads(pickle.dumps(result))
     assert_frame_equal(copy.to_frame(), result.to_frame())
+    assert result in {result}
+    assert copy != result
+
+
+def test_pairs_from_an_iterator_perturb_a_second_time(problem):
+    """A perturbation made from pairs that can be read once only perturbs each time it is used."""
+    _, _, X, y, trees = problem
+    once = Perturbation(zip([0, 3], [GaussianNoise(1)] * 2, strict=True))
+    listed = Perturbation({(0, 3): GaussianNoise(1)})
+    for _ in range(2):
+        scores = [
+            perturbation_validation(trees, X, y, perturbation=p, scoring="f1", **SMALL).scores
+            for p in (once, listed)
+        ]
+        np.testing.assert_array_equal(*scores)
 
 
 # --- As a scorer --------------------------------------------------------------------------------

@@ -18,12 +18,15 @@ from pvf import datasets, plotting
 from pvf._checks import check_integer
 from pvf._data_tables import registry
 from pvf.claims import claims, verdict_on_numbers
+from pvf.store import read_result
 from pvf.studies import clinical
 
 __all__ = [
     "LiveRun",
     "agreement",
     "beside_paper",
+    "cervical_columns",
+    "cervical_counts",
     "choices_within_ties",
     "effects_of_choices",
     "figure_of_gains",
@@ -41,6 +44,7 @@ __all__ = [
     "readable_tuning",
     "readable_verdicts",
     "simulated_problems",
+    "tied_candidates",
     "verdicts",
 ]
 
@@ -194,6 +198,56 @@ def _how_to_get(dataset: str) -> str:
         f"run `python -m pvf data fetch {_FILES[dataset]}`. `python -m pvf data status` says "
         "what is found where."
     )
+
+
+def cervical_counts() -> tuple[pd.DataFrame, dict[str, int], str]:
+    """Count the cervical table step by step, or read the committed counts where it is absent.
+
+    Returns
+    -------
+    steps : DataFrame
+        From `clinical.cervical_arithmetic`.
+    found : dict of str to int
+        Our numbers for CER-4: ``samples``, ``usable`` and ``features``.
+    origin : str
+        One sentence in Markdown on where the counts come from.
+    """
+    try:
+        steps, origin = clinical.cervical_arithmetic(), "Counted on this machine."
+    except datasets.DataUnavailableError:
+        steps, facts = read_result("cervical_data")
+        origin = (
+            "**The data are not on this machine**; these are the committed counts of "
+            f"{facts['created'][:10]}."
+        )
+    rows = steps.set_index("step")
+    complete = rows.loc["of these, complete rows"]
+    found = {
+        "samples": int(rows.loc["as published", "rows"]),
+        "usable": int(complete["rows"]),
+        "features": int(complete["features"]),
+    }
+    return steps, found, origin
+
+
+def cervical_columns() -> pd.DataFrame:
+    """Return each feature's kind and meaning, as published; no data are needed.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by column; ``kind`` and ``meaning, and why this kind``.
+
+    Examples
+    --------
+    >>> cervical_columns()["kind"].value_counts().to_dict()
+    {'nominal': 20, 'numeric': 8, 'ordinal': 4}
+    """
+    columns = registry()["cervical_cancer"]["columns"]
+    table = pd.DataFrame.from_dict(
+        columns, orient="index", columns=["kind", "meaning, and why this kind"]
+    )
+    return table.drop(index=list(datasets.CERVICAL_TARGETS)).rename_axis("column")
 
 
 def agreement(reduced: pd.DataFrame, full: pd.DataFrame) -> pd.DataFrame:
@@ -375,7 +429,7 @@ def figure_of_leads(
     for metric, ax in zip(clinical.METRICS, panels, strict=True):
         lead = _part(full, metric, tie_break).groupby("sigma")["lead"]
         lead = lead.agg(["mean", _low, _high]) * 100
-        places = range(len(sigmas))
+        places = list(range(len(sigmas)))
         ax.fill_between(
             places, lead["_low"], lead["_high"], alpha=0.2, linewidth=0, label="95% of single runs"
         )
@@ -515,6 +569,27 @@ def choices_within_ties(runs: pd.DataFrame, *, sigma: float) -> pd.DataFrame:
             "of it, from choosing among the ties": means["gain_within"].round(4),
         }
     )
+
+
+def tied_candidates(runs: pd.DataFrame, *, sigma: float) -> pd.DataFrame:
+    """Count the candidates that tie under each method, beside `choices_within_ties`.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        From `clinical.by_repetition`.
+    sigma : float
+        The noise level.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by metric.
+    """
+    chosen = runs[(runs["sigma"] == sigma) & (runs["tie_break"] == "first")]
+    ties = chosen.groupby("metric", sort=False)[["n_tied_traditional", "n_tied_pvf"]].mean()
+    ties.columns = ["trees that tie: traditional", "trees that tie: PVF"]
+    return ties.round(1).join(choices_within_ties(runs, sigma=sigma))
 
 
 def readable_shares(summary: pd.DataFrame, *, metric: str) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from scipy import stats
 
 from pvf.claims import claims
 from pvf.studies import clinical
+from pvf.studies.synthetic_report import PAPER_METRICS, TIE_LABELS
 
 __all__ = ["cost", "leads", "near_best", "parts_of_real_claims", "real_verdicts"]
 
@@ -76,7 +77,9 @@ def _in_words(interval: tuple[float, float, float]) -> str:
     return "{:.0f} ({:.0f} to {:.0f})".format(*interval)
 
 
-def _peak(runs: pd.DataFrame, metrics: Sequence[str], places: Sequence[float]) -> tuple[str, bool]:
+def _peak(
+    runs: pd.DataFrame, metrics: Sequence[str], places: Sequence[float], level: float
+) -> tuple[str, bool]:
     """Say which σ are near-best for each metric, and whether the paper's are among them.
 
     A peak that is not clear of zero is none.
@@ -84,7 +87,7 @@ def _peak(runs: pd.DataFrame, metrics: Sequence[str], places: Sequence[float]) -
     said, holds = [], True
     for metric in metrics:
         table = leads(runs, metric)
-        near, best = near_best(table), table.mean().idxmax()
+        near, best = near_best(table, level=level), table.mean().idxmax()
         top = _interval(table[best])
         listed = ", ".join(f"{sigma:g}" for sigma in near)
         said.append(f"{metric}: {_in_words(top)}% at {best:g}; not clearly worse: {listed}")
@@ -99,13 +102,17 @@ def _positive(runs: pd.DataFrame, metrics: Sequence[str], sigma: float) -> tuple
     return said, all(low > 0 for _, low, _ in found.values())
 
 
-def parts_of_real_claims(cervical: pd.DataFrame, breast: pd.DataFrame) -> pd.DataFrame:
+def parts_of_real_claims(
+    cervical: pd.DataFrame, breast: pd.DataFrame, *, level: float = 0.95
+) -> pd.DataFrame:
     """Judge each part of the claims on the clinical data.
 
     Parameters
     ----------
     cervical, breast : DataFrame
         The full results, from `clinical.by_repetition`.
+    level : float, default=0.95
+        Of the comparisons between noise levels, see `near_best`.
 
     Returns
     -------
@@ -128,7 +135,7 @@ def parts_of_real_claims(cervical: pd.DataFrame, breast: pd.DataFrame) -> pd.Dat
         "γ = 0.1: positive at every σ",
         (f"clear of zero at {len(clear)} of {len(each)} σ", len(clear) == len(each)),
     )
-    add("SEN-7", "γ = 0.1: best at σ = 1e-2", _peak(cervical, ["IE@0.1"], [0.01]), main=True)
+    add("SEN-7", "γ = 0.1: best at σ = 1e-2", _peak(cervical, ["IE@0.1"], [0.01], level), main=True)
     gains = [
         f"{metric} at {sigma:g}"
         for metric in _LARGE
@@ -145,10 +152,10 @@ def parts_of_real_claims(cervical: pd.DataFrame, breast: pd.DataFrame) -> pd.Dat
     add(
         "SEN-8",
         "γ = 0.1, 0.3 and F1: best at σ = 0.3 to 0.4",
-        _peak(breast, ["IE@0.1", "IE@0.3", "F1"], [0.3, 0.4]),
+        _peak(breast, ["IE@0.1", "IE@0.3", "F1"], [0.3, 0.4], level),
         main=True,
     )
-    add("SEN-8", "γ ≥ 0.5: best at σ = 1e-2", _peak(breast, _LARGE[1:], [0.01]))
+    add("SEN-8", "γ ≥ 0.5: best at σ = 1e-2", _peak(breast, _LARGE[1:], [0.01], level))
 
     for name, runs in (("cervical", cervical), ("breast", breast)):
         found = _positive(runs, clinical.METRICS, 0.01)
@@ -160,7 +167,7 @@ def real_verdicts(parts: pd.DataFrame) -> pd.DataFrame:
     """Return one verdict a claim.
 
     A claim is "reproduced" if all its parts hold, "direction only" if its main part does, else
-    "not reproduced".
+    "not reproduced". The cost, REAL-1, is "untestable": it needs the authors' machine.
 
     Parameters
     ----------
@@ -184,6 +191,13 @@ def real_verdicts(parts: pd.DataFrame) -> pd.DataFrame:
             "parts that hold": f"{holds.sum()} of {len(holds)}",
             "verdict": verdict,
         }
+    cost_claim = claims()["REAL-1"]
+    rows["REAL-1"] = {
+        "statement": cost_claim["statement"],
+        "place": cost_claim["place"],
+        "parts that hold": "–",
+        "verdict": "untestable",
+    }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("claim")
 
 
@@ -214,3 +228,94 @@ def cost(provenances: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     rows["the paper, both"] = (paper["minutes"], paper["cores"])
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["minutes", "cores"])
     return table.assign(**{"core-minutes": table["minutes"] * table["cores"]})
+
+
+def synthetic_verdicts(means: pd.DataFrame, tie_break: str) -> pd.DataFrame:
+    """Judge SEN-1 to SEN-6 under one tie rule.
+
+    Each claim has parts about the mean lead of a separability group over σ. A lead is *clear* if
+    its 95% interval does not hold zero; "level" means that the intervals of all σ up to 1e-3
+    overlap.
+
+    Parameters
+    ----------
+    means : DataFrame
+        From `synthetic_report.group_means`.
+    tie_break : {"first", "last", "even"}
+
+    Returns
+    -------
+    DataFrame
+        One row a claim: ``claim``, ``statement``, ``parts that hold`` and ``verdict``:
+        "reproduced" if all parts hold, "direction only" if some do, else "not reproduced".
+    """
+    table = means[(means["tie_break"] == tie_break) & means["metric"].isin(PAPER_METRICS)]
+    table = table.set_index(["n_samples", "group", "metric", "sigma"]).sort_index()
+    small, large = [1e-6, 1e-5, 1e-4, 1e-3], 1e-1
+
+    def values(n_samples: int, group: str, column: str = "difference") -> pd.DataFrame:
+        part = table.loc[(n_samples, group), column]
+        return part.reset_index().pivot_table(index="metric", columns="sigma", values=column)
+
+    def positive_at_small(n_samples: int, group: str) -> bool:
+        return bool((values(n_samples, group, "low")[small] > 0).all(axis=None))
+
+    def rises(n_samples: int, group: str) -> bool:
+        lead = values(n_samples, group)
+        return bool((lead[large] > lead[small].max(axis=1)).all())
+
+    def dips(n_samples: int, group: str) -> bool:
+        lead = values(n_samples, group)
+        return bool((lead[[1e-3, 1e-2]].min(axis=1) < lead[1e-6]).all() and rises(n_samples, group))
+
+    late = ["IE@0.7", "IE@0.9"]
+    low50, low100, moderate100 = (
+        values(*key) for key in ((50, "low"), (100, "low"), (100, "moderate"))
+    )
+    parts: dict[str, list[bool]] = {
+        "SEN-1": [
+            positive_at_small(50, "low"),
+            bool((low50[1e-2] < low50[1e-3]).all()),
+            bool(low50.loc["F1/accuracy", large] < 0),
+        ],
+        "SEN-2": [positive_at_small(50, "moderate"), dips(50, "moderate")],
+        "SEN-3": [rises(50, "high")],
+        "SEN-4": [positive_at_small(100, "low"), bool((low100[large] < 0).all())],
+        "SEN-5": [
+            dips(100, "moderate"),
+            bool((moderate100.loc[late] < 0).all(axis=None)),
+        ],
+        "SEN-6": [rises(100, "high")],
+    }
+    rows = []
+    for claim, holds in parts.items():
+        verdict = "direction only" if any(holds) else "not reproduced"
+        rows.append(
+            {
+                "claim": claim,
+                "statement": claims()[claim]["statement"],
+                "parts that hold": f"{sum(holds)} of {len(holds)}",
+                "verdict": "reproduced" if all(holds) else verdict,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def readable_synthetic_verdicts(means: pd.DataFrame) -> pd.DataFrame:
+    """Return `synthetic_verdicts` under the three tie rules side by side, one row a claim.
+
+    Parameters
+    ----------
+    means : DataFrame
+        From `synthetic_report.group_means`.
+
+    Returns
+    -------
+    DataFrame
+    """
+    columns: dict[str, pd.Series] = {}
+    for rule, label in TIE_LABELS.items():
+        part = synthetic_verdicts(means, rule).set_index("claim")
+        columns["statement"] = part["statement"]
+        columns[label] = part["verdict"] + " (" + part["parts that hold"] + " parts)"
+    return pd.DataFrame(columns)

@@ -12,6 +12,7 @@ import pandas as pd
 
 from pvf.store import results_folder, write_result
 from pvf.studies import clinical
+from pvf.studies.synthetic import run_sweep
 
 __all__ = ["TABLES", "FullTable", "make_table"]
 
@@ -98,6 +99,18 @@ TABLES = {
             "rule: means over the 25 splits, rounded to six decimals."
         ),
     ),
+    "synthetic_sweep": FullTable(
+        make=run_sweep,
+        settings={"n_repetitions": 5000},
+        seed=1,
+        notes="The synthetic sweep at the paper's scale, every configuration, metric and tie rule.",
+    ),
+    "synthetic_half": FullTable(
+        make=run_sweep,
+        settings={"n_repetitions": 2500},
+        seed=1,
+        notes="The first half of the repetitions of synthetic_sweep.",
+    ),
     "cervical_cancer": FullTable(
         make=_cervical_cancer,
         settings={"n_repetitions": 50},
@@ -109,7 +122,7 @@ TABLES = {
     ),
     "cervical_choices": FullTable(
         make=_cervical_choices,
-        settings={"n_repetitions": 8, "sigmas": [1e-6, 1e-2, 0.2]},
+        settings={"n_repetitions": 10, "sigmas": [1e-2]},
         seed=20261127,
         notes=(
             "The cervical-cancer experiment with one choice changed at a time: one row for each "
@@ -118,7 +131,7 @@ TABLES = {
     ),
     "clinical_reached": FullTable(
         make=_clinical_reached,
-        settings={"n_repetitions": 20},
+        settings={"n_repetitions": 5},
         seed=20261127,
         notes=(
             "Cases that the chosen models reach among a hundred external patients: one row for "

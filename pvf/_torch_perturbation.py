@@ -1,0 +1,214 @@
+"""Adversarial weight perturbation of PyTorch modules, many samples and classes at once.
+
+Each pair of a sample and a class owns a copy of the weights, stacked along a first axis. All
+copies take one gradient step together, on the logit that their sample gives their class, and
+leave when their loss is above the level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.func import functional_call, grad, vmap
+
+Weights = dict[str, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A module with the data that its loss is measured on."""
+
+    module: torch.nn.Module
+    weights: Weights
+    buffers: Weights
+    inputs: torch.Tensor
+    labels: torch.Tensor
+    share: torch.Tensor
+    single: bool  # whether the module has one logit for two classes
+
+    def logits(self, weights: Weights, inputs: torch.Tensor) -> torch.Tensor:
+        """Return (n, n_classes); a single logit z becomes (-z/2, z/2), with the same scores."""
+        out = functional_call(self.module, (weights, self.buffers), (inputs,))
+        out = out.reshape(len(inputs), -1)
+        return torch.cat([-out / 2, out / 2], dim=1) if out.shape[1] == 1 else out
+
+    def loss(self, weights: Weights) -> torch.Tensor:
+        """Return the weighted mean of the cross-entropy."""
+        logits = self.logits(weights, self.inputs)
+        losses = torch.nn.functional.cross_entropy(logits, self.labels, reduction="none")
+        return losses @ self.share
+
+    def target_logit(self, weights: Weights, x: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        """Return the logit that the sample gives its target class; z or -z if there is one."""
+        logits = self.logits(weights, x[None])[0]
+        raised = logits.gather(0, target[None])[0]
+        # Of a single logit z, the stacked halves are ±z/2.
+        return 2 * raised if self.single else raised
+
+    def scores(self, weights: Weights, x: torch.Tensor) -> torch.Tensor:
+        """Return the scores of one sample."""
+        return torch.softmax(self.logits(weights, x[None])[0], dim=0)
+
+
+def extreme_scores(
+    module: torch.nn.Module,
+    X_train: Any,
+    y_train: Any,
+    X: Any,
+    epsilon: float,
+    *,
+    sample_weight: Any,
+    learning_rate: float,
+    momentum: float,
+    score_target: float,
+    max_iter: int,
+    budget: float,
+) -> NDArray[np.float64]:
+    """Scores of the models that gradient steps find for each sample and class.
+
+    Returns
+    -------
+    scores : ndarray of shape (2, n_samples) or (n_classes, n_samples, n_classes)
+        As `pvf.perturb_scores` gives them.
+    """
+    was_training = module.training
+    module.eval()
+    try:
+        task = _task(module, X_train, y_train, sample_weight)
+        samples = _tensor("X", X, task.inputs)
+        search = _Search(task, epsilon, learning_rate, momentum, score_target, max_iter)
+        found = search.run(samples, _copies_within(task, budget))
+    finally:
+        module.train(was_training)
+    return found[:, :, 1] if found.shape[2] == 2 else found
+
+
+def _task(module: torch.nn.Module, X: Any, y: Any, sample_weight: Any) -> _Task:
+    """Check the data and move it to where the module's weights are."""
+    weights = {name: value.detach() for name, value in module.named_parameters()}
+    if not weights:
+        raise ValueError("model must have weights to perturb, got a module without parameters.")
+    like = next(iter(weights.values()))
+    inputs = _tensor("X_train", X, like)
+    with torch.no_grad():
+        n_logits = module(inputs[:1]).numel()
+    n_classes = max(2, n_logits)
+    labels = np.asarray(y)
+    if labels.shape != (len(inputs),) or not np.isin(labels, np.arange(n_classes)).all():
+        raise ValueError(
+            f"y_train must be {len(inputs)} labels from 0 to {n_classes - 1} for a torch module, "
+            f"got shape {labels.shape} with values {np.unique(labels)[:5].tolist()}."
+        )
+    share = np.ones(len(inputs)) if sample_weight is None else np.asarray(sample_weight, float)
+    if share.shape != (len(inputs),) or not (share >= 0).all() or not share.sum() > 0:
+        raise ValueError(f"sample_weight must be {len(inputs)} numbers of at least 0, not all 0.")
+    return _Task(
+        module=module,
+        weights=weights,
+        buffers={name: value.detach() for name, value in module.named_buffers()},
+        inputs=inputs,
+        labels=torch.as_tensor(labels.astype(np.int64), device=like.device),
+        share=torch.as_tensor(share / share.sum(), dtype=like.dtype, device=like.device),
+        single=n_logits == 1,
+    )
+
+
+def _tensor(name: str, values: Any, like: torch.Tensor) -> torch.Tensor:
+    """Return the data as a tensor of the weights' kind."""
+    if not torch.is_tensor(values):
+        values = np.asarray(values, dtype=np.float64)
+    tensor = torch.as_tensor(values, dtype=like.dtype, device=like.device)
+    if tensor.ndim < 2 or not torch.isfinite(tensor).all():
+        raise ValueError(f"{name} must be finite and have at least two axes, a row per sample.")
+    return tensor
+
+
+def _copies_within(task: _Task, budget: float) -> int:
+    """Return how many copies of the weights may move at once."""
+    largest = 1
+
+    def note(_: Any, __: Any, output: Any) -> None:
+        nonlocal largest
+        if torch.is_tensor(output):
+            largest = max(largest, output.numel())
+
+    hooks = [part.register_forward_hook(note) for part in task.module.modules()]
+    try:
+        with torch.no_grad():
+            task.module(task.inputs[:1])
+    finally:
+        for hook in hooks:
+            hook.remove()
+    n_weights = sum(value.numel() for value in task.weights.values())
+    # Weights, velocity, gradient and a temporary; two neighbouring layers' outputs.
+    numbers = 4 * n_weights + 2 * largest * len(task.inputs)
+    return int(max(1, budget // (numbers * task.inputs.element_size())))
+
+
+@dataclass
+class _Search:
+    """Gradient ascent with momentum, for all copies of a block together."""
+
+    task: _Task
+    epsilon: float
+    learning_rate: float
+    momentum: float
+    score_target: float
+    max_iter: int
+
+    def run(self, samples: torch.Tensor, n_copies: int) -> NDArray[np.float64]:
+        """Return (n_classes, n_samples, n_classes)."""
+        with torch.no_grad():
+            base = torch.softmax(self.task.logits(self.task.weights, samples), dim=1)
+            level = self.task.loss(self.task.weights) + self.epsilon
+        n_samples, n_classes = base.shape
+        best = base.repeat(n_classes, 1)
+        targets = torch.arange(n_classes, device=base.device).repeat_interleave(n_samples)
+        pairs = torch.arange(len(targets), device=base.device)
+        for block in torch.split(pairs, n_copies):
+            x = samples[block % max(n_samples, 1)]
+            best[block] = self._climb(x, targets[block], best[block], level)
+        return best.reshape(n_classes, n_samples, n_classes).double().cpu().numpy()
+
+    def _climb(
+        self, x: torch.Tensor, target: torch.Tensor, best: torch.Tensor, level: torch.Tensor
+    ) -> torch.Tensor:
+        """Return the best scores within the level of each copy."""
+        gradient = vmap(grad(self.task.target_logit))
+        measure = vmap(self.task.loss)
+        score = vmap(self.task.scores)
+        index = torch.arange(len(x), device=x.device)
+        weights = {k: v.expand(len(x), *v.shape).clone() for k, v in self.task.weights.items()}
+        velocity = {k: torch.zeros_like(v) for k, v in weights.items()}
+        alive = _of_target(best, target) < self.score_target
+        for _ in range(self.max_iter):
+            if not alive.all():
+                index, x, target = index[alive], x[alive], target[alive]
+                weights = {k: v[alive] for k, v in weights.items()}
+                velocity = {k: v[alive] for k, v in velocity.items()}
+            if not len(index):
+                break
+            rise = gradient(weights, x, target)
+            velocity = {k: self.momentum * velocity[k] + rise[k] for k in rise}
+            weights = {k: v + self.learning_rate * velocity[k] for k, v in weights.items()}
+            with torch.no_grad():
+                inside = measure(weights) <= level
+                scores = score(weights, x)
+            better = inside & (_of_target(scores, target) > _of_target(best[index], target))
+            best[index[better]] = scores[better]
+            alive = inside & (_of_target(scores, target) < self.score_target) & _moves(velocity)
+        return best
+
+
+def _of_target(scores: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """Return each row's score of its target class."""
+    return scores.gather(1, target[:, None])[:, 0]
+
+
+def _moves(velocity: Weights) -> torch.Tensor:
+    """Return which copies still move; where all gradients vanish nothing ever changes."""
+    return torch.stack([(v != 0).flatten(1).any(dim=1) for v in velocity.values()]).any(dim=0)

@@ -269,9 +269,11 @@ def perturbed_model_validation(
     quotas = [_flip_quotas(classes, codes, level) for level in levels]
     seeds = _seed_sequence(random_state).spawn(int(n_repeats) * levels.size)
     fits = [(quotas[i % levels.size], seed) for i, seed in enumerate(seeds)]
+    workers = effective_n_jobs(n_jobs)
+    n_parts = min(len(fits), 4 * workers if workers > 1 else 1)
     accuracies = Parallel(n_jobs=n_jobs)(
         delayed(_training_accuracies)(estimator, X, classes, codes, fits[part])
-        for part in gen_even_slices(len(fits), min(len(fits), 4 * effective_n_jobs(n_jobs)))
+        for part in gen_even_slices(len(fits), n_parts)
     )
     accuracies = np.concatenate(accuracies).reshape(-1, levels.size)
     return PerturbedModelValidationResult(levels, accuracies)

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_circles, make_classification, make_moons
 from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
@@ -34,7 +35,12 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
-from pvf.pmv import PAPER_NOISE_LEVELS, flip_labels, perturbed_model_validation
+from pvf.pmv import (
+    PAPER_NOISE_LEVELS,
+    flip_labels,
+    perturbed_model_validation,
+    with_random_states,
+)
 from pvf.store import run_blocks
 from pvf.studies.boosting import RealAdaBoostClassifier
 
@@ -366,15 +372,18 @@ def steady_fits() -> Iterator[None]:
     """Fit on one thread, for the same bits anywhere, and pass over what noise makes models say.
 
     A Gaussian process ends at a bound of its kernel's width, and a step of its search overflows.
+    Small fits spend a good part of their time on checks of what is known to be right here.
     """
     with (
         threadpool_limits(limits=1),
+        config_context(assume_finite=True, skip_parameter_validation=True),
         warnings.catch_warnings(action="ignore", category=ConvergenceWarning),
         np.errstate(over="ignore"),
     ):
         yield
 
 
+@steady_fits()
 def _slope_block(
     block: tuple[Any, ...], noises: Sequence[float], n_repeats: int, seed: int
 ) -> pd.DataFrame:
@@ -382,19 +391,18 @@ def _slope_block(
     estimator = comparison_classifier(model, option)
     rows = []
     for distribution, noise, X, y, key in _cells(data, noises, seed):
-        with steady_fits():
-            if flips == "by class":
-                slopes = perturbed_model_validation(
-                    estimator,
-                    X,
-                    y,
-                    noise_levels=PAPER_NOISE_LEVELS,
-                    n_repeats=n_repeats,
-                    random_state=key,
-                ).slopes
-            else:
-                rng = np.random.default_rng(key)
-                slopes = _slopes_under(flips, estimator, (X, y), n_repeats=n_repeats, rng=rng)
+        if flips == "by class":
+            slopes = perturbed_model_validation(
+                estimator,
+                X,
+                y,
+                noise_levels=PAPER_NOISE_LEVELS,
+                n_repeats=n_repeats,
+                random_state=key,
+            ).slopes
+        else:
+            rng = np.random.default_rng(key)
+            slopes = _slopes_under(flips, estimator, (X, y), n_repeats=n_repeats, rng=rng)
         rows.append(
             {
                 "block": str(tuple(block)),
@@ -414,9 +422,7 @@ def _slopes_under(
     accuracies = np.empty((len(PAPER_NOISE_LEVELS), n_repeats))
     for repeat, (i, level) in product(range(n_repeats), enumerate(PAPER_NOISE_LEVELS)):
         labels = _other_flips(y, level, flips, rng)
-        model = clone(estimator)
-        if "random_state" in model.get_params():
-            model.set_params(random_state=int(rng.integers(2**31)))
+        model = with_random_states(clone(estimator), rng)
         accuracies[i, repeat] = model.fit(X, labels).score(X, labels)
     return np.polyfit(PAPER_NOISE_LEVELS, accuracies, 1)[0]
 
@@ -435,6 +441,7 @@ def _other_flips(
     return labels
 
 
+@steady_fits()
 def _fold_block(
     block: tuple[Any, ...], noises: Sequence[float], n_repeats: int, seed: int
 ) -> pd.DataFrame:
@@ -469,16 +476,13 @@ def _fold_scores(
     rng: np.random.Generator,
 ) -> tuple[float, float]:
     """Return mean training and mean test accuracy over ten folds."""
-    if "random_state" in estimator.get_params():
-        estimator.set_params(random_state=int(rng.integers(2**31)))
-    with steady_fits():
-        scores = cross_validate(
-            estimator,
-            X,
-            y,
-            cv=KFold(10) if folds == "in order" else StratifiedKFold(10),
-            return_train_score=True,
-        )
+    scores = cross_validate(
+        with_random_states(estimator, rng),
+        X,
+        y,
+        cv=KFold(10) if folds == "in order" else StratifiedKFold(10),
+        return_train_score=True,
+    )
     return scores["train_score"].mean(), scores["test_score"].mean()
 
 
@@ -637,6 +641,7 @@ def run_picks(
     )
 
 
+@steady_fits()
 def _pick_block(
     block: int,
     *,
@@ -665,11 +670,10 @@ def _pick_block(
                     estimator = make_pipeline(StandardScaler(), estimator)
                 rng = np.random.default_rng(fold_key)
                 train, test = _fold_scores(estimator, X, y, chosen.folds, rng)
-                with steady_fits():
-                    slope = perturbed_model_validation(
-                        estimator, X, y, noise_levels=PAPER_NOISE_LEVELS, random_state=flip_key
-                    ).decrease_rate
-                    true = estimator.fit(X, y).score(X_fresh, y_fresh)
+                slope = perturbed_model_validation(
+                    estimator, X, y, noise_levels=PAPER_NOISE_LEVELS, random_state=flip_key
+                ).decrease_rate
+                true = estimator.fit(X, y).score(X_fresh, y_fresh)
                 rows.append(
                     (block, distribution, noise, model, slope, test, abs(train - test), true)
                 )

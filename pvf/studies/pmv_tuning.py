@@ -252,6 +252,7 @@ def _network(size: int, *, max_iter: int) -> MLPClassifier:
     return MLPClassifier((size,), max_iter=max_iter)
 
 
+@steady_fits()
 def _size_block(
     block: int,
     *,
@@ -262,21 +263,20 @@ def _size_block(
     n_repeats: int,
     seed: int,
 ) -> pd.DataFrame:
-    with steady_fits():
-        # a network that is to learn flipped labels is not done after any number of passes
-        result = perturbed_model_validation(
-            make(block),
-            X,
-            y,
-            noise_levels=noise_levels,
-            n_repeats=n_repeats,
-            random_state=seed,
-        )
+    result = perturbed_model_validation(
+        make(block),
+        X,
+        y,
+        noise_levels=noise_levels,
+        n_repeats=n_repeats,
+        random_state=seed,
+    )
     frame = result.to_frame()
     frame.insert(0, "size", block)
     return frame
 
 
+@steady_fits()
 def _error_block(
     block: int, *, X: Any, y: Any, make: Any, n_repeats: int, seed: int
 ) -> pd.DataFrame:
@@ -287,8 +287,7 @@ def _error_block(
             X, y, test_size=0.3, stratify=y, random_state=int(split)
         )
         model = make(block).set_params(random_state=int(weights))
-        with steady_fits():
-            model.fit(X_train, y_train)
+        model.fit(X_train, y_train)
         errors = 1 - model.score(X_train, y_train), 1 - model.score(X_test, y_test)
         rows.append((block, repeat, *errors))
     return pd.DataFrame(rows, columns=["size", "repeat", "training_error", "test_error"])

@@ -35,6 +35,7 @@ __all__ = [
     "flip_labels",
     "perturbed_model_validation",
     "pmv_scorer",
+    "with_random_states",
 ]
 
 PAPER_NOISE_LEVELS: tuple[float, ...] = tuple(np.round(np.arange(11) * 0.05, 2).tolist())
@@ -267,9 +268,11 @@ def perturbed_model_validation(
     quotas = [_flip_quotas(classes, codes, level) for level in levels]
     seeds = _seed_sequence(random_state).spawn(int(n_repeats) * levels.size)
     fits = [(quotas[i % levels.size], seed) for i, seed in enumerate(seeds)]
+    workers = effective_n_jobs(n_jobs)
+    n_parts = min(len(fits), 4 * workers if workers > 1 else 1)
     accuracies = Parallel(n_jobs=n_jobs)(
         delayed(_training_accuracies)(estimator, X, classes, codes, fits[part])
-        for part in gen_even_slices(len(fits), min(len(fits), 4 * effective_n_jobs(n_jobs)))
+        for part in gen_even_slices(len(fits), n_parts)
     )
     accuracies = np.concatenate(accuracies).reshape(-1, levels.size)
     return PerturbedModelValidationResult(levels, accuracies)
@@ -407,7 +410,28 @@ def _seed_sequence(random_state: Seed) -> np.random.SeedSequence:
     return np.random.SeedSequence(random_state)
 
 
-def _with_random_states(estimator: Any, rng: np.random.Generator) -> Any:
+def with_random_states(estimator: Any, rng: np.random.Generator) -> Any:
+    """Set every ``random_state`` of an estimator, in nested ones too.
+
+    Parameters
+    ----------
+    estimator : estimator or pipeline
+        Changed in place.
+    rng : numpy Generator
+        Gives the seeds, to parameters in alphabetical order.
+
+    Returns
+    -------
+    estimator
+        The same object.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import SGDClassifier
+    >>> seeded = with_random_states(SGDClassifier(), np.random.default_rng(0))
+    >>> seeded.random_state is None
+    False
+    """
     names = sorted(
         name
         for name in estimator.get_params(deep=True)
@@ -429,6 +453,6 @@ def _training_accuracies(
         for quotas, seed in fits:
             flip_rng, model_rng = (np.random.default_rng(child) for child in seed.spawn(2))
             y = classes[_flipped_codes(codes, quotas, flip_rng)]
-            model = _with_random_states(clone(estimator), model_rng).fit(X, y)
+            model = with_random_states(clone(estimator), model_rng).fit(X, y)
             accuracies.append(float(np.mean(np.asarray(model.predict(X)) == y)))
     return accuracies

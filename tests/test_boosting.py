@@ -5,7 +5,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import make_circles
 
+from pvf.pmv import flip_labels
 from pvf.studies.boosting import RealAdaBoostClassifier
 
 REFERENCE = Path(__file__).parent / "reference" / "adaboost_samme_r.csv"
@@ -34,6 +36,14 @@ def test_stops_once_a_stump_makes_no_error():
     """Separable data need one stump, and further ones would change nothing."""
     X = np.arange(10.0)[:, None]
     assert len(RealAdaBoostClassifier().fit(X, X[:, 0] > 4).stumps_) == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_tiny_weights_on_one_side_are_kept():
+    """Here the samples beyond a split come to weigh less than the rounding of the total weight."""
+    X, y = make_circles(100, factor=0.5, random_state=1)
+    model = RealAdaBoostClassifier().fit(X, flip_labels(y, 0.1, 40))
+    assert np.isfinite(model.decision_function(X)).all()
 
 
 def test_constant_features_leave_the_prior():

@@ -305,7 +305,9 @@ def test_picks_hold_the_truth_on_fresh_data():
 
 def test_linear_picks_are_tested_on_their_own_distribution():
     """Training and fresh rows of the linear data come from one draw of clusters."""
-    X, y, fresh_X, fresh_y = pmv._fresh_data("linear", 0.0, 100, 400, np.random.SeedSequence(3))
+    X, y, fresh_X, fresh_y = pmv.fresh_data(
+        "linear", noise=0.0, n_samples=100, n_fresh=400, key=np.random.SeedSequence(3)
+    )
     assert (len(X), len(fresh_X)) == (100, 400)
     for k in (0, 1):
         spread = np.vstack([X[y == k], fresh_X[fresh_y == k]]).std(axis=0)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.datasets import load_breast_cancer, load_digits
-from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
@@ -109,7 +109,7 @@ def test_straight_and_bent_curves_are_told_apart():
 
 def test_grid_search_picks_the_best_mean_of_ten_folds(data):
     """Each run's depth is the argmax of cross_val_score with that run's seed."""
-    picked = tuning.grid_search_depths(*data, depths=[1, 2, 4], n_repeats=3, shuffle=True)
+    picked = tuning.grid_search_depths(*data, depths=[1, 2, 4], n_repeats=3, folds="shuffled")
     for key, depth in zip(np.random.SeedSequence(20190524).spawn(3), picked, strict=True):
         tree_seed, fold_seed = (int(state) for state in key.generate_state(2))
         folds = StratifiedKFold(10, shuffle=True, random_state=fold_seed)
@@ -122,13 +122,28 @@ def test_grid_search_picks_the_best_mean_of_ten_folds(data):
         assert depth == (1, 2, 4)[int(np.argmax(means))]
 
 
-def test_gap_of_an_unlimited_tree_is_its_test_error(data):
+@pytest.mark.parametrize(
+    ("folds", "cut"), [("in order", KFold(10)), ("stratified", StratifiedKFold(10))], ids=str
+)
+def test_gap_of_an_unlimited_tree_is_its_test_error(data, folds, cut):
     """Training accuracy is 1, so the gap is one less the mean test accuracy."""
-    gaps = tuning.tree_gaps(*data, n_repeats=2)
+    gaps = tuning.tree_gaps(*data, n_repeats=2, folds=folds)
     for key, gap in zip(np.random.SeedSequence(20190524).spawn(2), gaps, strict=True):
         tree = DecisionTreeClassifier(random_state=int(key.generate_state(2)[0]))
-        scores = cross_val_score(tree, *data, cv=StratifiedKFold(10))
+        scores = cross_val_score(tree, *data, cv=cut)
         assert gap == pytest.approx(1 - scores.mean(), abs=1e-12)
+
+
+def test_breast_cancer_has_the_papers_gap():
+    """Over folds in order the paper's 0.068 lies among ten runs of the unlimited tree."""
+    gaps = tuning.tree_gaps(*load_breast_cancer(return_X_y=True), n_repeats=10)
+    assert gaps.min() <= 0.068 <= gaps.max()
+
+
+def test_unknown_folds_are_named(data):
+    """A way of cutting folds that is not there ends in a ValueError."""
+    with pytest.raises(ValueError, match=r"folds must be one of .*got 'random'"):
+        tuning.tree_gaps(*data, folds="random")
 
 
 def test_network_errors_and_slopes_have_their_settings():
@@ -157,6 +172,22 @@ def test_network_is_scikit_learns(data):
         MLPClassifier((4,), max_iter=15), X, y, noise_levels=LEVELS, random_state=5
     )
     assert accuracies["accuracy"].tolist() == result.accuracies.ravel().tolist()
+
+
+def test_memorisers_are_flat_and_the_constant_falls_with_the_imbalance(data):
+    """Slopes with a closed form: 0 for tree and 1-NN, −(2a − 1) for always the larger class."""
+    X, y = data
+    table = tuning.memoriser_slopes(X, y, noise_levels=[0, 0.5], n_repeats=2).set_index("learner")
+    for flat in ("tree, unlimited", "nearest neighbour"):
+        assert table.loc[flat, ["slope", "first", "last"]].tolist() == [0, 1, 1]
+    assert table.loc["forest of 100 unlimited trees", "slope"] > -0.05
+    assert table.loc["tree, depth 5", "slope"] < -0.1
+    larger = max(y.mean(), 1 - y.mean())
+    # at one half rounding leaves the classes at most one apart
+    constant = table.loc["always the larger class"]
+    assert constant["first"] == pytest.approx(larger)
+    assert constant["last"] == pytest.approx(0.5, abs=1 / len(y))
+    assert constant["slope"] == pytest.approx((constant["last"] - constant["first"]) / 0.5)
 
 
 def test_mixed_tables_become_numbers():

@@ -95,15 +95,15 @@ def _best_stump(
     in_order: NDArray[np.float64], order: NDArray[np.intp], weights: NDArray[np.float64]
 ) -> _Stump:
     """Split where the weighted Gini impurity is least; weights have shape (2, n_samples)."""
-    low = weights[:, order].cumsum(axis=1)  # class, number of samples below, feature
-    total = low[:, -1:, :]
-    low = low[:, :-1]
-    high = np.maximum(total - low, 0)
+    ordered = weights[:, order]  # class, rank of the sample, feature
+    low = ordered.cumsum(axis=1)[:, :-1]
+    # summed from the far end: a difference from the total would lose weights that are tiny
+    high = ordered[:, ::-1].cumsum(axis=1)[:, -2::-1]
     impurity = low.prod(axis=0) / low.sum(axis=0) + high.prod(axis=0) / high.sum(axis=0)
     impurity[in_order[1:] <= in_order[:-1]] = np.inf  # equal values cannot be parted
     row, feature = (int(i) for i in np.unravel_index(impurity.argmin(), impurity.shape))
     if np.isinf(impurity[row, feature]):
-        prior = _half_log_odds(total[:, 0, 0])
+        prior = _half_log_odds(weights.sum(axis=1))
         return _Stump(0, np.inf, prior, prior)
     return _Stump(
         feature,

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import make_circles, make_classification, make_moons
 from sklearn.ensemble import AdaBoostClassifier, RandomForestClassifier
@@ -34,7 +35,12 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
-from pvf.pmv import PAPER_NOISE_LEVELS, flip_labels, perturbed_model_validation
+from pvf.pmv import (
+    PAPER_NOISE_LEVELS,
+    flip_labels,
+    perturbed_model_validation,
+    with_random_states,
+)
 from pvf.store import run_blocks
 from pvf.studies.boosting import RealAdaBoostClassifier
 
@@ -49,10 +55,12 @@ __all__ = [
     "comparison_classifier",
     "comparison_data",
     "distances",
+    "fresh_data",
     "pick_rates",
     "read_paper_table",
     "run_picks",
     "settings_to_search",
+    "steady_fits",
     "table",
     "tables",
 ]
@@ -360,19 +368,22 @@ def _cells(
 
 
 @contextmanager
-def _steady_fits() -> Iterator[None]:
+def steady_fits() -> Iterator[None]:
     """Fit on one thread, for the same bits anywhere, and pass over what noise makes models say.
 
     A Gaussian process ends at a bound of its kernel's width, and a step of its search overflows.
+    Small fits spend a good part of their time on checks of what is known to be right here.
     """
     with (
         threadpool_limits(limits=1),
+        config_context(assume_finite=True, skip_parameter_validation=True),
         warnings.catch_warnings(action="ignore", category=ConvergenceWarning),
         np.errstate(over="ignore"),
     ):
         yield
 
 
+@steady_fits()
 def _slope_block(
     block: tuple[Any, ...], noises: Sequence[float], n_repeats: int, seed: int
 ) -> pd.DataFrame:
@@ -380,19 +391,18 @@ def _slope_block(
     estimator = comparison_classifier(model, option)
     rows = []
     for distribution, noise, X, y, key in _cells(data, noises, seed):
-        with _steady_fits():
-            if flips == "by class":
-                slopes = perturbed_model_validation(
-                    estimator,
-                    X,
-                    y,
-                    noise_levels=PAPER_NOISE_LEVELS,
-                    n_repeats=n_repeats,
-                    random_state=key,
-                ).slopes
-            else:
-                rng = np.random.default_rng(key)
-                slopes = _slopes_under(flips, estimator, (X, y), n_repeats=n_repeats, rng=rng)
+        if flips == "by class":
+            slopes = perturbed_model_validation(
+                estimator,
+                X,
+                y,
+                noise_levels=PAPER_NOISE_LEVELS,
+                n_repeats=n_repeats,
+                random_state=key,
+            ).slopes
+        else:
+            rng = np.random.default_rng(key)
+            slopes = _slopes_under(flips, estimator, (X, y), n_repeats=n_repeats, rng=rng)
         rows.append(
             {
                 "block": str(tuple(block)),
@@ -412,9 +422,7 @@ def _slopes_under(
     accuracies = np.empty((len(PAPER_NOISE_LEVELS), n_repeats))
     for repeat, (i, level) in product(range(n_repeats), enumerate(PAPER_NOISE_LEVELS)):
         labels = _other_flips(y, level, flips, rng)
-        model = clone(estimator)
-        if "random_state" in model.get_params():
-            model.set_params(random_state=int(rng.integers(2**31)))
+        model = with_random_states(clone(estimator), rng)
         accuracies[i, repeat] = model.fit(X, labels).score(X, labels)
     return np.polyfit(PAPER_NOISE_LEVELS, accuracies, 1)[0]
 
@@ -433,6 +441,7 @@ def _other_flips(
     return labels
 
 
+@steady_fits()
 def _fold_block(
     block: tuple[Any, ...], noises: Sequence[float], n_repeats: int, seed: int
 ) -> pd.DataFrame:
@@ -467,16 +476,13 @@ def _fold_scores(
     rng: np.random.Generator,
 ) -> tuple[float, float]:
     """Return mean training and mean test accuracy over ten folds."""
-    if "random_state" in estimator.get_params():
-        estimator.set_params(random_state=int(rng.integers(2**31)))
-    with _steady_fits():
-        scores = cross_validate(
-            estimator,
-            X,
-            y,
-            cv=KFold(10) if folds == "in order" else StratifiedKFold(10),
-            return_train_score=True,
-        )
+    scores = cross_validate(
+        with_random_states(estimator, rng),
+        X,
+        y,
+        cv=KFold(10) if folds == "in order" else StratifiedKFold(10),
+        return_train_score=True,
+    )
     return scores["train_score"].mean(), scores["test_score"].mean()
 
 
@@ -635,6 +641,7 @@ def run_picks(
     )
 
 
+@steady_fits()
 def _pick_block(
     block: int,
     *,
@@ -650,8 +657,12 @@ def _pick_block(
         for j, noise in enumerate(noises if distribution != "linear" else (0.0,)):
             key = np.random.SeedSequence(seed, spawn_key=(block, i, j))
             data_key, fold_key, flip_key = key.spawn(3)
-            X, y, X_fresh, y_fresh = _fresh_data(
-                distribution, noise, chosen.n_samples, n_fresh, data_key
+            X, y, X_fresh, y_fresh = fresh_data(
+                distribution,
+                noise=noise,
+                n_samples=chosen.n_samples,
+                n_fresh=n_fresh,
+                key=data_key,
             )
             for model in models:
                 estimator = comparison_classifier(model, chosen.option(model))
@@ -659,11 +670,10 @@ def _pick_block(
                     estimator = make_pipeline(StandardScaler(), estimator)
                 rng = np.random.default_rng(fold_key)
                 train, test = _fold_scores(estimator, X, y, chosen.folds, rng)
-                with _steady_fits():
-                    slope = perturbed_model_validation(
-                        estimator, X, y, noise_levels=PAPER_NOISE_LEVELS, random_state=flip_key
-                    ).decrease_rate
-                    true = estimator.fit(X, y).score(X_fresh, y_fresh)
+                slope = perturbed_model_validation(
+                    estimator, X, y, noise_levels=PAPER_NOISE_LEVELS, random_state=flip_key
+                ).decrease_rate
+                true = estimator.fit(X, y).score(X_fresh, y_fresh)
                 rows.append(
                     (block, distribution, noise, model, slope, test, abs(train - test), true)
                 )
@@ -671,10 +681,24 @@ def _pick_block(
     return pd.DataFrame(rows, columns=columns)
 
 
-def _fresh_data(
-    distribution: str, noise: float, n_samples: int, n_fresh: int, key: np.random.SeedSequence
+def fresh_data(
+    distribution: str, *, noise: float, n_samples: int, n_fresh: int, key: np.random.SeedSequence
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return training data, and fresh data of the same distribution."""
+    """Draw a data set of the comparison, and fresh data of the same distribution.
+
+    Parameters
+    ----------
+    distribution, noise, n_samples
+        As in `comparison_data`.
+    n_fresh : int
+        Number of fresh samples.
+    key : SeedSequence
+        Of both draws.
+
+    Returns
+    -------
+    X, y, X_fresh, y_fresh : ndarrays
+    """
     first, second = (int(state) for state in key.generate_state(2) % 2**31)
     if distribution == "linear":  # every seed has clusters of its own
         X, y = comparison_data(distribution, n_samples=n_samples + n_fresh, seed=first)

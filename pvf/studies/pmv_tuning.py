@@ -6,7 +6,6 @@ noise levels (section 4) and about the curve's shape (section 2.1) need no furth
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from functools import partial
 from itertools import combinations
@@ -16,19 +15,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import (
     GridSearchCV,
+    KFold,
     StratifiedKFold,
     cross_validate,
     train_test_split,
 )
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
-from threadpoolctl import threadpool_limits
 
 from pvf.pmv import PAPER_NOISE_LEVELS, perturbed_model_validation
 from pvf.store import run_blocks
+from pvf.studies.pmv import steady_fits
 
 __all__ = [
     "DEPTHS",
@@ -37,6 +39,7 @@ __all__ = [
     "grid_search_depths",
     "level_picks",
     "line_fit",
+    "memoriser_slopes",
     "run_depths",
     "run_hidden_sizes",
     "slopes",
@@ -76,6 +79,61 @@ def as_numbers(X: pd.DataFrame) -> NDArray[np.float64]:
         for name in X
     ]
     return np.column_stack([column.to_numpy(dtype=float) for column in columns])
+
+
+def memoriser_slopes(
+    X: Any,
+    y: Any,
+    *,
+    noise_levels: Sequence[float] = PAPER_NOISE_LEVELS,
+    n_repeats: int = 5,
+    seed: int = 20190524,
+    n_jobs: int | None = None,
+) -> pd.DataFrame:
+    """Run PMV on learners that memorise, and on one that learns nothing (section 3.2).
+
+    Parameters
+    ----------
+    X, y : arrays of shape (n_samples, n_features) and (n_samples,)
+    noise_levels : sequence of float
+    n_repeats : int, default=5
+    seed : int
+    n_jobs : int or None
+        Workers of each PMV run.
+
+    Returns
+    -------
+    DataFrame
+        One row per ``learner``: ``slope`` (signed), ``low`` and ``high`` (95%), and the mean
+        training accuracy at the least and the largest noise, ``first`` and ``last``.
+    """
+    rows = []
+    for name, learner in _MEMORISERS.items():
+        result = perturbed_model_validation(
+            learner,
+            X,
+            y,
+            noise_levels=noise_levels,
+            n_repeats=n_repeats,
+            random_state=seed,
+            n_jobs=n_jobs,
+        )
+        low, high = result.slope_interval
+        order = np.argsort(result.noise_levels)
+        first, last = result.accuracies.mean(axis=0)[order[[0, -1]]]
+        rows.append((name, result.slope, low, high, first, last))
+    return pd.DataFrame(rows, columns=["learner", "slope", "low", "high", "first", "last"])
+
+
+_MEMORISERS = {
+    "tree, unlimited": DecisionTreeClassifier(),
+    "tree, depth 5": DecisionTreeClassifier(max_depth=5),
+    "forest of 100 unlimited trees": RandomForestClassifier(),
+    "forest of 100 trees, depth 5": RandomForestClassifier(max_depth=5),
+    "nearest neighbour": KNeighborsClassifier(1),
+    "five nearest neighbours": KNeighborsClassifier(5),
+    "always the larger class": DummyClassifier(),
+}
 
 
 def run_depths(
@@ -194,6 +252,7 @@ def _network(size: int, *, max_iter: int) -> MLPClassifier:
     return MLPClassifier((size,), max_iter=max_iter)
 
 
+@steady_fits()
 def _size_block(
     block: int,
     *,
@@ -204,21 +263,20 @@ def _size_block(
     n_repeats: int,
     seed: int,
 ) -> pd.DataFrame:
-    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
-        # a network that is to learn flipped labels is not done after any number of passes
-        result = perturbed_model_validation(
-            make(block),
-            X,
-            y,
-            noise_levels=noise_levels,
-            n_repeats=n_repeats,
-            random_state=seed,
-        )
+    result = perturbed_model_validation(
+        make(block),
+        X,
+        y,
+        noise_levels=noise_levels,
+        n_repeats=n_repeats,
+        random_state=seed,
+    )
     frame = result.to_frame()
     frame.insert(0, "size", block)
     return frame
 
 
+@steady_fits()
 def _error_block(
     block: int, *, X: Any, y: Any, make: Any, n_repeats: int, seed: int
 ) -> pd.DataFrame:
@@ -229,11 +287,7 @@ def _error_block(
             X, y, test_size=0.3, stratify=y, random_state=int(split)
         )
         model = make(block).set_params(random_state=int(weights))
-        with (
-            threadpool_limits(limits=1),
-            warnings.catch_warnings(action="ignore", category=ConvergenceWarning),
-        ):
-            model.fit(X_train, y_train)
+        model.fit(X_train, y_train)
         errors = 1 - model.score(X_train, y_train), 1 - model.score(X_test, y_test)
         rows.append((block, repeat, *errors))
     return pd.DataFrame(rows, columns=["size", "repeat", "training_error", "test_error"])
@@ -271,7 +325,7 @@ def grid_search_depths(
     *,
     depths: Sequence[int] = DEPTHS,
     n_repeats: int = 5,
-    shuffle: bool = False,
+    folds: str = "stratified",
     seed: int = 20190524,
     n_jobs: int | None = None,
 ) -> list[int]:
@@ -282,9 +336,10 @@ def grid_search_depths(
     X, y : arrays of shape (n_samples, n_features) and (n_samples,)
     depths : sequence of int
     n_repeats : int, default=5
-    shuffle : bool, default=False
-        Whether each run cuts folds of its own. Without it, runs differ by the trees' seeds alone,
-        as they do when `GridSearchCV` is called again as it is.
+    folds : {"stratified", "in order", "shuffled"}, default="stratified"
+        How the ten folds are cut: as `GridSearchCV` does by itself; as runs of consecutive rows; or
+        anew in each run, stratified. Only with the last do runs differ by more than the trees'
+        seeds.
     seed : int
     n_jobs : int or None
         Workers of the grid search.
@@ -297,15 +352,16 @@ def grid_search_depths(
     picked = []
     for key in np.random.SeedSequence(seed).spawn(n_repeats):
         tree_seed, fold_seed = (int(state) for state in key.generate_state(2))
-        folds = StratifiedKFold(10, shuffle=shuffle, random_state=fold_seed if shuffle else None)
         tree = DecisionTreeClassifier(random_state=tree_seed)
-        search = GridSearchCV(tree, {"max_depth": list(depths)}, cv=folds, n_jobs=n_jobs)
+        search = GridSearchCV(
+            tree, {"max_depth": list(depths)}, cv=_ten_folds(folds, fold_seed), n_jobs=n_jobs
+        )
         picked.append(search.fit(X, y).best_params_["max_depth"])
     return picked
 
 
 def tree_gaps(
-    X: Any, y: Any, *, n_repeats: int = 5, shuffle: bool = False, seed: int = 20190524
+    X: Any, y: Any, *, n_repeats: int = 5, folds: str = "in order", seed: int = 20190524
 ) -> NDArray[np.float64]:
     """Measure the gap of an unlimited tree under ten-fold cross-validation, again and again.
 
@@ -313,8 +369,8 @@ def tree_gaps(
     ----------
     X, y : arrays of shape (n_samples, n_features) and (n_samples,)
     n_repeats : int, default=5
-    shuffle : bool, default=False
-        Whether each run cuts folds of its own.
+    folds : {"in order", "stratified", "shuffled"}, default="in order"
+        As in `grid_search_depths`; the paper's Table 1 was made with folds in order.
     seed : int
 
     Returns
@@ -329,11 +385,21 @@ def tree_gaps(
             DecisionTreeClassifier(random_state=tree_seed),
             X,
             y,
-            cv=StratifiedKFold(10, shuffle=shuffle, random_state=fold_seed if shuffle else None),
+            cv=_ten_folds(folds, fold_seed),
             return_train_score=True,
         )
         gaps.append(scores["train_score"].mean() - scores["test_score"].mean())
     return np.array(gaps)
+
+
+def _ten_folds(folds: str, seed: int) -> KFold | StratifiedKFold:
+    if folds == "shuffled":
+        return StratifiedKFold(10, shuffle=True, random_state=seed)
+    if folds not in {"in order", "stratified"}:
+        raise ValueError(
+            f"folds must be one of 'in order', 'stratified', 'shuffled', got {folds!r}."
+        )
+    return KFold(10) if folds == "in order" else StratifiedKFold(10)
 
 
 def level_picks(accuracies: pd.DataFrame, n_levels: int = 2) -> pd.DataFrame:

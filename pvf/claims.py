@@ -3,15 +3,68 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pkgutil import resolve_name
 from typing import Any
 
-__all__ = ["VERDICTS", "claims", "verdict", "verdict_on_numbers"]
+import pandas as pd
+
+from pvf.store import read_result
+
+__all__ = ["VERDICTS", "Finding", "claims", "judge", "verdict", "verdict_on_numbers"]
 
 #: All verdicts that a claim can get.
 VERDICTS = ("reproduced", "direction only", "not reproduced", "untestable")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What our results say about a claim.
+
+    Parameters
+    ----------
+    verdict : str
+        One of `VERDICTS`.
+    says : str
+        Our result in a sentence, with its numbers; of an untestable claim, what is missing.
+    number, low, high : float or None
+        Our main number and its interval, in the unit of the paper's, where there is one number.
+    """
+
+    verdict: str
+    says: str
+    number: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a verdict that is none."""
+        if self.verdict not in VERDICTS:
+            raise ValueError(f"verdict must be one of {VERDICTS}, got {self.verdict!r}.")
+
+
+def judge(claim: str) -> Finding:
+    """Return what the committed full-scale results say about a claim.
+
+    The claim's ``decide`` names a function that takes the claim, as `claims` returns it, and the
+    tables that its ``tables`` name, as a mapping.
+
+    Parameters
+    ----------
+    claim : str
+        Its id.
+
+    Returns
+    -------
+    Finding
+    """
+    entry = claims()[claim]
+    decide: Callable[[Mapping[str, Any], Mapping[str, pd.DataFrame]], Finding]
+    decide = resolve_name(entry["decide"])
+    return decide(entry, {name: read_result(name)[0] for name in entry["tables"]})
 
 
 @cache

@@ -111,12 +111,15 @@ identities = efficiency.symbolic_identities()
 efficiency_report.readable_identities(identities)
 
 # %% [markdown]
-# How many of them hold enters the verdicts. Numbers for the text are kept by name.
+# How many of them hold enters the verdicts. Numbers for the text are kept by name, and the data
+# behind figures likewise.
 
 # %%
 from functools import partial
 
 from myst_nb import glue
+
+from pvf.figures import keep_data
 
 keep = partial(glue, display=False)
 algebra = efficiency.check_identities(identities)
@@ -221,6 +224,7 @@ simulated = efficiency.simulate_efficiency(
     seed=seed,
 )
 simulated_checks = efficiency.check_simulation(simulated)
+keep_data("fig-ie-regimes", simulated)
 efficiency_report.readable(simulated_checks, "ie-simulated", shown[:-1])
 
 # %% [markdown]
@@ -284,6 +288,7 @@ efficiency_report.readable(best, "ie-best")
 
 # %%
 zero = efficiency.zero_cases([0, 20, 60], [0.1, 0.3, 0.5], **clinic)
+keep_data("fig-ie-zero", zero)
 efficiency_report.readable(zero, "ie-zero")
 
 # %% [markdown]
@@ -342,6 +347,7 @@ samples, errors = efficiency.compare_prevalences(
     n_repetitions=n_repetitions,
     seed=seed,
 )
+keep_data("fig-ie-same-set", errors)
 
 # %% [markdown]
 # {numref}`fig-ie-same-set` shows how the estimates spread for two of the models.

@@ -69,7 +69,9 @@
 
 # %% tags=["parameters"]
 n_repetitions = 100  # the paper: 5000
-n_paired = 100  # data sets on which common and separate noise are compared; full: 2000
+n_paired = (
+    100  # data sets on which common and separate noise are compared; full: 2000
+)
 seed = 1
 
 # %% [markdown]
@@ -80,6 +82,7 @@ seed = 1
 # %%
 from myst_nb import glue
 
+from pvf.figures import keep_data
 from pvf.store import read_result
 from pvf.studies import explanations, synthetic, synthetic_report
 
@@ -136,8 +139,16 @@ synthetic_report.figure_of_best_sigma(best, 100)
 
 # %%
 unchanged = explanations.unchanged(rows)
-glue("syn_unchanged", float(unchanged.loc[1e-6, ["first", "last", "even"]].min()), display=False)
-glue("syn_largest", float(unchanged.loc[1e-6, "largest difference"]), display=False)
+glue(
+    "syn_unchanged",
+    float(unchanged.loc[1e-6, ["first", "last", "even"]].min()),
+    display=False,
+)
+glue(
+    "syn_largest",
+    float(unchanged.loc[1e-6, "largest difference"]),
+    display=False,
+)
 unchanged.style.format(precision=1).set_uuid("syn-unchanged")
 
 # %% [markdown]
@@ -163,7 +174,9 @@ chance = explanations.chance_of_best(full)
 low = chance[(chance["n_samples"] == 50) & (chance["group"] == "low")]
 glue("syn_chance", float(low["best"].mean()), display=False)
 glue("syn_chance_high", float(low["best_high"].mean()), display=False)
-low.drop(columns=["n_samples", "group"]).style.hide().format(precision=1).set_uuid("syn-chance")
+low.drop(columns=["n_samples", "group"]).style.hide().format(
+    precision=1
+).set_uuid("syn-chance")
 
 # %% [markdown]
 # On average over metrics the best of six σ would show a lead of {glue:text}`syn_chance:.0f`, and
@@ -175,11 +188,16 @@ low.drop(columns=["n_samples", "group"]).style.hide().format(precision=1).set_uu
 
 # %%
 half, half_provenance = read_result("synthetic_half")
-parts = [synthetic_report.differences(part) for part in synthetic_report.halves(half, full)]
+parts = [
+    synthetic_report.differences(part)
+    for part in synthetic_report.halves(half, full)
+]
 optimism = explanations.optimism_of_best_sigma(rows, *parts)
 even = optimism[optimism["tie_break"] == "even"]
 glue("syn_optimism", float((even["same"] - even["split"]).max()), display=False)
-summary = even.groupby(["n_samples", "group"], sort=False)[["same", "split"]].mean()
+summary = even.groupby(["n_samples", "group"], sort=False)[
+    ["same", "split"]
+].mean()
 summary.style.format(precision=1).set_uuid("syn-optimism")
 
 # %% [markdown]
@@ -191,7 +209,9 @@ summary.style.format(precision=1).set_uuid("syn-optimism")
 
 # %%
 noise = explanations.common_noise_effect(n_paired, seed=seed, n_jobs=-1)
-noise = noise.groupby(["n_samples", "mu"])[["separate", "common", "half_width"]].mean()
+noise = noise.groupby(["n_samples", "mu"])[
+    ["separate", "common", "half_width"]
+].mean()
 noise.style.format(precision=1).set_uuid("syn-noise")
 
 # %% [markdown]
@@ -243,11 +263,17 @@ shown.style.hide().format(precision=3).set_uuid("syn-gaps")
 # The paper says that PVF costs as much as models times sets times replicas times samples times
 # features (CPX-1). We time it while one of these grows.
 
-# %% mystnb={"figure": {"name": "fig-syn-cost", "caption": "Time of perturbation validation of decision trees when one size grows and the others stay; both axes logarithmic, slope 1 is linear growth."}, "image": {"alt": "Five rising lines on logarithmic axes, none steeper than linear growth."}}
+# %%
 from pvf.studies import cost
 
 times = cost.measure_times()
 slopes = cost.fit_slopes(times)
+keep_data("fig-syn-cost", times)
+
+# %% [markdown]
+# {numref}`fig-syn-cost` shows the times.
+
+# %% mystnb={"figure": {"name": "fig-syn-cost", "caption": "Time of perturbation validation of decision trees when one size grows and the others stay; both axes logarithmic, slope 1 is linear growth."}, "image": {"alt": "Five rising lines on logarithmic axes, none steeper than linear growth."}}
 cost.figure_of_cost(times, slopes)
 
 # %% [markdown]
@@ -285,7 +311,8 @@ verdicts.style.set_uuid("syn-verdicts")
 
 # %%
 beside = synthetic_report.other_verdicts(
-    {"LAB-1": label_noise.verdict(gaps, losses), "CPX-1": cost.verdict(slopes)}, provenance
+    {"LAB-1": label_noise.verdict(gaps, losses), "CPX-1": cost.verdict(slopes)},
+    provenance,
 )
 beside.style.set_uuid("syn-other-verdicts")
 

@@ -81,7 +81,9 @@ from pvf.studies import clinical, clinical_report
 
 simulated = clinical_report.simulated_problems(n_problems, seed=seed)
 shares = clinical.shares(simulated, unit="subset")
-clinical_report.readable_shares(shares, metric="F1").style.set_uuid("breast-simulated")
+clinical_report.readable_shares(shares, metric="F1").style.set_uuid(
+    "breast-simulated"
+)
 
 # %% [markdown]
 # The method does what it promises where the noise of the perturbation resembles the noise of the
@@ -111,8 +113,13 @@ found
 # the 100 scores decides. The 469 patients outside the subset are the external test.
 
 # %%
-table = clinical.run_experiment("breast-cancer", n_repetitions=n_repetitions, seed=seed, n_jobs=-1)
+from pvf.figures import keep_data
+
+table = clinical.run_experiment(
+    "breast-cancer", n_repetitions=n_repetitions, seed=seed, n_jobs=-1
+)
 live = clinical.by_repetition(table)
+keep_data("fig-breast-leads", live)
 f"{len(table):,} comparisons; subsamples drawn again: {table['n_redrawn'].max()}"
 
 # %% [markdown]
@@ -128,7 +135,9 @@ agreement = clinical_report.agreement(live, full)
 glue("breast_repetitions", float(full["repetition"].nunique()), display=False)
 glue("breast_minutes", provenance["wall_time"] / 60, display=False)
 glue("breast_agree", float(agreement["agrees"].mean() * 100), display=False)
-clinical_report.readable_provenance(provenance).style.set_uuid("breast-provenance")
+clinical_report.readable_provenance(provenance).style.set_uuid(
+    "breast-provenance"
+)
 
 # %% [markdown]
 # The full results hold {glue:text}`breast_repetitions:.0f` repetitions and took
@@ -140,7 +149,9 @@ clinical_report.readable_provenance(provenance).style.set_uuid("breast-provenanc
 # {numref}`fig-breast-leads` shows the lead of PVF, wins less losses, over the noise.
 
 # %% mystnb={"figure": {"name": "fig-breast-leads", "caption": "Lead of PVF over the traditional method in the external test, by noise level and metric; the first of tied candidates is taken. Line: mean of all full runs. Band: where 95% of single runs of 25 splits fall. Dots: the run on this page. Diamond: the paper."}, "image": {"alt": "Six panels, one for each metric. The lead is zero at the smallest noise and rises with the noise, much for Intervention Efficiency and little for F1."}}
-clinical_report.figure_of_leads(full, live, ["BRE-1", "BRE-2", "BRE-3", "BRE-4"])
+clinical_report.figure_of_leads(
+    full, live, ["BRE-1", "BRE-2", "BRE-3", "BRE-4"]
+)
 
 # %% [markdown]
 # The numbers at the paper's σ, ours beside the paper's. The paper made one run, so the range that
@@ -149,7 +160,9 @@ clinical_report.figure_of_leads(full, live, ["BRE-1", "BRE-2", "BRE-3", "BRE-4"]
 # %%
 ids = ["BRE-1", "BRE-2", "BRE-3", "BRE-4"]
 comparison = clinical_report.beside_paper(full, ids)
-clinical_report.readable_comparison(comparison).style.set_uuid("breast-comparison")
+clinical_report.readable_comparison(comparison).style.set_uuid(
+    "breast-comparison"
+)
 
 # %% [markdown]
 # Does PVF win more often than it loses? The splits of a run share patients, so they are no
@@ -158,7 +171,9 @@ clinical_report.readable_comparison(comparison).style.set_uuid("breast-compariso
 # splits, and by flipping its five subsets, which can't give a p below 1/16.
 
 # %%
-clinical_report.readable_tests(clinical_report.lead_tests(full, ids)).style.set_uuid("breast-tests")
+clinical_report.readable_tests(
+    clinical_report.lead_tests(full, ids)
+).style.set_uuid("breast-tests")
 
 # %% [markdown]
 # ## Ties
@@ -169,8 +184,14 @@ clinical_report.readable_tests(clinical_report.lead_tests(full, ids)).style.set_
 # %%
 ties = full[full["tie_break"] == "first"].groupby("metric", sort=False)
 ties = ties[["n_tied_traditional", "n_tied_pvf"]].mean().round(1)
-glue("breast_ties_ie01", float(ties.loc["IE@0.1", "n_tied_traditional"]), display=False)
-ties.rename(columns={"n_tied_traditional": "traditional", "n_tied_pvf": "PVF, all σ"})
+glue(
+    "breast_ties_ie01",
+    float(ties.loc["IE@0.1", "n_tied_traditional"]),
+    display=False,
+)
+ties.rename(
+    columns={"n_tied_traditional": "traditional", "n_tied_pvf": "PVF, all σ"}
+)
 
 # %% [markdown]
 # At γ = 0.1 {glue:text}`breast_ties_ie01:.0f` trees tie on average, so the tie rule does much of
@@ -187,9 +208,9 @@ clinical_report.figure_of_tie_rules(full)
 # %%
 within = clinical_report.choices_within_ties(full, sigma=0.3)
 glue("breast_within_ie01", float(within.iloc[0, 0]), display=False)
-within.style.format(precision=4).format("{:.0f}", subset=[within.columns[0]]).set_uuid(
-    "breast-within"
-)
+within.style.format(precision=4).format(
+    "{:.0f}", subset=[within.columns[0]]
+).set_uuid("breast-within")
 
 # %% [markdown]
 # At γ = 0.1 {glue:text}`breast_within_ie01:.0f`% of PVF's choices also have the best score on the
@@ -210,8 +231,12 @@ clinical_report.figure_of_gains(full)
 # a case and is reached.
 
 # %%
-gain = clinical.shares(full).query("sigma == 0.3 and metric == 'IE@0.1' and tie_break == 'first'")
-per_hundred = gain[["gain", "gain_low", "gain_high"]] * 0.1 * data.y.mean() * 100
+gain = clinical.shares(full).query(
+    "sigma == 0.3 and metric == 'IE@0.1' and tie_break == 'first'"
+)
+per_hundred = (
+    gain[["gain", "gain_low", "gain_high"]] * 0.1 * data.y.mean() * 100
+)
 for name, value in per_hundred.iloc[0].items():
     glue(f"breast_cases_{name}", float(value), display=False)
 
@@ -235,7 +260,9 @@ clinical_report.figure_of_reached_cases(reached, sigma=0.3)
 # other repetitions.
 
 # %%
-clinical_report.readable_tuning(clinical.tuned(full)).style.set_uuid("breast-tuning")
+clinical_report.readable_tuning(clinical.tuned(full)).style.set_uuid(
+    "breast-tuning"
+)
 
 # %% [markdown]
 # ## Verdicts
@@ -246,7 +273,9 @@ clinical_report.readable_tuning(clinical.tuned(full)).style.set_uuid("breast-tun
 # first of tied candidates is taken.
 
 # %%
-clinical_report.readable_verdicts(full, ids, found).style.set_uuid("breast-verdicts")
+clinical_report.readable_verdicts(full, ids, found).style.set_uuid(
+    "breast-verdicts"
+)
 
 # %% [markdown]
 # **What a reader may take away.** On these data PVF does pick better trees by IE, at any capacity,

@@ -112,19 +112,23 @@ clinical_report.cervical_columns().style.set_uuid("cervical-columns")
 # boxes in the trees is tested against drawn copies, on data with columns of every kind.
 
 # %%
+from pvf.figures import keep_data
 from pvf.store import read_result
 
 full, provenance = read_result("cervical_cancer")
 live = clinical_report.live_run(
     "cervical-cancer", full, n_repetitions=n_repetitions, seed=seed, n_jobs=-1
 )
+keep_data("fig-cervical-leads", live.runs)
 Markdown(live.note)
 
 # %% [markdown]
 # The full results were made by the same code:
 
 # %%
-clinical_report.readable_provenance(provenance).style.set_uuid("cervical-provenance")
+clinical_report.readable_provenance(provenance).style.set_uuid(
+    "cervical-provenance"
+)
 
 # %% [markdown]
 # ## How often PVF wins
@@ -142,7 +146,9 @@ clinical_report.figure_of_leads(full, live.runs, ids)
 
 # %%
 comparison = clinical_report.beside_paper(full, ids)
-clinical_report.readable_comparison(comparison).style.set_uuid("cervical-comparison")
+clinical_report.readable_comparison(comparison).style.set_uuid(
+    "cervical-comparison"
+)
 
 # %% [markdown]
 # ## What one run is worth
@@ -161,9 +167,9 @@ clinical_report.figure_of_single_runs(full, ids)
 # subsets, whose smallest possible p is 1/32.
 
 # %%
-clinical_report.readable_tests(clinical_report.lead_tests(full, ids)).style.set_uuid(
-    "cervical-tests"
-)
+clinical_report.readable_tests(
+    clinical_report.lead_tests(full, ids)
+).style.set_uuid("cervical-tests")
 
 # %% [markdown]
 # ## Ties
@@ -210,14 +216,18 @@ clinical_report.figure_of_reached_cases(reached, sigma=0.01)
 # %%
 choices, _ = read_result("cervical_choices")
 effects = clinical_report.effects_of_choices(choices, sigma=0.01)
-clinical_report.readable_choices(effects, metric="IE@0.1").style.set_uuid("cervical-choices-ie")
+clinical_report.readable_choices(effects, metric="IE@0.1").style.set_uuid(
+    "cervical-choices-ie"
+)
 
 # %% [markdown]
 # The same for F1. Where categories get noise as numbers do, or the other outcomes stay among the
 # features, it is not the same experiment any more.
 
 # %%
-clinical_report.readable_choices(effects, metric="F1").style.set_uuid("cervical-choices-f1")
+clinical_report.readable_choices(effects, metric="F1").style.set_uuid(
+    "cervical-choices-f1"
+)
 
 # %% [markdown]
 # ## The σ that was picked on the results
@@ -227,7 +237,9 @@ clinical_report.readable_choices(effects, metric="F1").style.set_uuid("cervical-
 # other repetitions.
 
 # %%
-clinical_report.readable_tuning(clinical.tuned(full)).style.set_uuid("cervical-tuning")
+clinical_report.readable_tuning(clinical.tuned(full)).style.set_uuid(
+    "cervical-tuning"
+)
 
 # %% [markdown]
 # ## Verdicts
@@ -238,9 +250,9 @@ clinical_report.readable_tuning(clinical.tuned(full)).style.set_uuid("cervical-t
 # first of tied candidates is taken.
 
 # %%
-clinical_report.readable_verdicts(full, ids, found, data_claim="CER-4").style.set_uuid(
-    "cervical-verdicts"
-)
+clinical_report.readable_verdicts(
+    full, ids, found, data_claim="CER-4"
+).style.set_uuid("cervical-verdicts")
 
 # %% [markdown]
 # **What a reader may take away.** On these data we do not find what the paper reports. By IE PVF

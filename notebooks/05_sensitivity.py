@@ -110,7 +110,9 @@ clinical_report.figure_of_leads(cervical, ids=["CER-1", "CER-2", "CER-3"])
 # {numref}`fig-sensitivity-breast` is the paper's Figure 19.
 
 # %% mystnb={"figure": {"name": "fig-sensitivity-breast", "caption": "Breast cancer: lead of PVF over the noise level. Line: mean of the full runs. Band: where 95% of single runs of 25 splits fall. Diamonds: the numbers that the paper prints."}, "image": {"alt": "Six panels, one for each metric: the lead is zero at the smallest noise and rises with it, much for Intervention Efficiency and little for F1."}}
-clinical_report.figure_of_leads(breast, ids=["BRE-1", "BRE-2", "BRE-3", "BRE-4"])
+clinical_report.figure_of_leads(
+    breast, ids=["BRE-1", "BRE-2", "BRE-3", "BRE-4"]
+)
 
 # %% [markdown]
 # Each claim has parts that can hold or fail by themselves. Leads are in percent of splits with 95%
@@ -118,7 +120,9 @@ clinical_report.figure_of_leads(breast, ids=["BRE-1", "BRE-2", "BRE-3", "BRE-4"]
 
 # %%
 parts = sensitivity.parts_of_real_claims(cervical, breast, level=level)
-parts.drop(columns="main").style.hide(axis="index").set_uuid("sensitivity-parts")
+parts.drop(columns="main").style.hide(axis="index").set_uuid(
+    "sensitivity-parts"
+)
 
 # %% [markdown]
 # ## What it costs

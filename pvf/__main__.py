@@ -128,6 +128,21 @@ def tables(names: tuple[str, ...], jobs: int, shards: Path | None) -> None:
         click.echo(f"{name}: written to {make_table(name, n_jobs=jobs, out=shards)}")
 
 
+@main.command()
+@click.option("--check", is_flag=True, help="Compare only; fail if a file is out of date.")
+@click.pass_context
+def metadata(context: click.Context, check: bool) -> None:
+    """Make the metadata for archives, .zenodo.json and ro-crate-metadata.json."""
+    from pvf.artifact import check_metadata, write_metadata  # noqa: PLC0415  needs "book"
+
+    project = _project(context)
+    if check:
+        check_metadata(project)
+        return
+    for name in write_metadata(project):
+        click.echo(f"{name}: written")
+
+
 main.add_command(data)
 
 

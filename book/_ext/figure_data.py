@@ -1,0 +1,154 @@
+"""Below each chapter's figure, links to the data behind it; and lists of what makes what."""
+
+from pathlib import Path
+
+import nbformat
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+from pvf import claims
+from pvf.figures import ChapterFigure, chapter_figures, check_tables, kept_data, tables_of_figures
+from pvf.project import Project
+from pvf.store import read_result
+
+FOLDER = "_build/figure_data"  # where the data of the pages' own runs are put
+
+
+def write_kept_data(app: Sphinx) -> None:
+    """Write what the executed notebooks keep, and check that each figure has data."""
+    project = Project(Path(app.srcdir))
+    folder = project.root / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.csv"):
+        old.unlink()
+    kept = {}
+    for path in sorted(project.chapters.glob("*.ipynb")):
+        kept |= kept_data(nbformat.read(path, as_version=4))
+    for label, text in kept.items():
+        (folder / f"{label}.csv").write_text(text, encoding="utf-8")
+    check_tables(project, kept)
+
+
+def add_links(app: Sphinx, doctree: nodes.document) -> None:
+    """Add a line of links to each figure that has data."""
+    project = Project(Path(app.srcdir))
+    tables = tables_of_figures(project)
+    for figure in doctree.findall(nodes.figure):
+        links = []
+        for label in figure["names"]:
+            for name in tables.get(label, ()):
+                links += [_link(project, f"book/results/{name}.csv"), _provenance(name)]
+            if (project.root / FOLDER / f"{label}.csv").is_file():
+                links.append(_link(project, f"{FOLDER}/{label}.csv", "this page’s run"))
+        if links:
+            figure.append(_legend(links))
+
+
+def _link(project: Project, path: str, text: str = "") -> addnodes.download_reference:
+    """Link to a file of the repository, with its name and size as text."""
+    file = project.root / path
+    shown = f"{text or file.name} ({max(round(file.stat().st_size / 1000), 1):,} kB)"
+    return addnodes.download_reference("", shown, reftarget=f"/{path}")
+
+
+def _provenance(name: str) -> addnodes.download_reference:
+    return addnodes.download_reference(
+        "", f"how {name} was made", reftarget=f"/book/results/{name}.json"
+    )
+
+
+def _legend(links: list[addnodes.download_reference]) -> nodes.legend:
+    line = nodes.paragraph("", "Data: ", classes=["figure-data"])
+    for number, link in enumerate(links):
+        line += [nodes.Text(", " if number else ""), link]
+    return nodes.legend("", line)
+
+
+def list_of_figures(project: Project) -> str:
+    """Markdown table: each figure, the command that draws it, its data and what makes them."""
+    rows = ["| Figure | What it shows | Drawn by | Data behind it |", "| --- " * 4 + "|"]
+    for figure in chapter_figures(project):
+        data = [f"`{name}.csv`" for name in figure.tables] or ["made by the same command"]
+        cells = [
+            f"{{numref}}`{figure.label}`",
+            figure.shows.replace("|", "\\|"),
+            f"`python -m pvf run {figure.stem}`",
+            ", ".join(data),
+        ]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def list_of_claims(project: Project) -> str:
+    """Markdown table: each claim, where it is shown, the command, and what should come out."""
+    figures = chapter_figures(project)
+    rows = ["| Claim | What it says | Command | Expected |", "| --- " * 4 + "|"]
+    for name, claim in claims.claims().items():
+        if not (project.notebooks / f"{claim['chapter']}.py").is_file():
+            continue
+        cells = [
+            name,
+            claim["statement"].replace("|", "\\|"),
+            f"`python -m pvf run {claim['chapter']}`",
+            f"{_expected(name, claim)}; {_place(claim, figures)}",
+        ]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def _place(claim: dict, figures: list[ChapterFigure]) -> str:
+    """Link to the figure that shows a claim, if one does, and to its chapter."""
+    chapter = f"[{claim['chapter'].split('_')[0]}](chapters/{claim['chapter']}.ipynb)"
+    labels = {figure.label for figure in figures}
+    if claim.get("figure") in labels:
+        return f"shown in {{numref}}`{claim['figure']}`"
+    return f"shown in chapter {chapter}"
+
+
+def _expected(name: str, claim: dict) -> str:
+    """Name the verdict that comes out and the files that it comes from."""
+    if "decide" not in claim:
+        return "the table of verdicts that closes the chapter"
+    files = ", ".join(f"`{table}.csv`" for table in claim["tables"]) or "the chapter itself"
+    return f"*{claims.judge(name).verdict}*, from {files}"
+
+
+def list_of_tables(project: Project) -> str:
+    """Markdown table: each committed table with the command that makes it and what it holds."""
+    rows = [
+        "| File | Made by | Rows | Seed | Minutes | First digits of its SHA-256 |",
+        "| --- " * 6 + "|",
+    ]
+    for path in sorted(project.results.glob("*.csv")):
+        made = read_result(path.stem, project.results)[1]
+        cells = [
+            f"{{download}}`{path.name} <results/{path.name}>`",
+            f"`python -m pvf tables {path.stem}`",
+            f"{made['rows']:,}",
+            str(made["seed"]),
+            f"{made['wall_time'] / 60:.1f}",
+            f"`{made['sha256'][:12]}`",
+        ]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
+def add_lists(app: Sphinx, config: Config) -> None:
+    """Offer the lists to the pages as ``{{ name }}``."""
+    project = Project(Path(app.srcdir))
+    lists = {
+        "list_of_figures": list_of_figures(project),
+        "list_of_claims": list_of_claims(project),
+        "list_of_tables": list_of_tables(project),
+    }
+    config.myst_substitutions = {**config.myst_substitutions, **lists}
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.connect("config-inited", add_lists)
+    app.connect("builder-inited", write_kept_data)
+    app.connect("doctree-read", add_links, priority=400)  # before Sphinx collects downloads
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

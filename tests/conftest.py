@@ -4,8 +4,9 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
@@ -16,6 +17,9 @@ from pvf.book import chapter_stems, make_book
 from pvf.notebooks import is_current, plan_jobs
 from pvf.pairs import stale_pairs
 from pvf.project import PACKAGE, Project
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 REPOSITORY = Project(Path(__file__).resolve().parents[1])
 TITLE = "# A small notebook\n\nSome text."
@@ -102,3 +106,35 @@ def built_book(committed_stale_pairs: list[str]) -> Project:
     full = is_current(REPOSITORY, plan_jobs(REPOSITORY, stems, mode="full"))
     make_book(REPOSITORY, mode="full" if full else "reduced")
     return REPOSITORY
+
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")  # as wide as the book, so that a skip comes before its build
+def executable() -> str:
+    """Find a Chromium, or skip, saying so, where there is none."""
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        pytest.skip(f"no Chromium or Chrome on PATH (looked for {', '.join(BROWSERS)})")
+    return found
+
+
+@pytest.fixture(scope="module")  # its event loop would be in the way of other modules
+def browser(executable: str, built_book: Project) -> "Iterator[Browser]":
+    """Start the browser, headless, once the book is built."""
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415  most tests need no browser
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+        yield started
+        started.close()

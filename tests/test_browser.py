@@ -1,7 +1,6 @@
 """The built book in a real browser: from disk without a network, and from a server's sub-path."""
 
 import re
-import shutil
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -11,23 +10,13 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from conftest import REPOSITORY
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import BrowserContext, Page
 
 from pvf.book import toc_entries
 
 pytestmark = pytest.mark.browser
 
 ENTRIES = toc_entries(REPOSITORY)
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 WIDTHS = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 360, "height": 740}}
 DARK = "localStorage.setItem('mode', 'dark'); localStorage.setItem('theme', 'dark');"
 TYPESET = """async () => {
@@ -54,24 +43,6 @@ class Visit:
     pictures: list[dict] = field(default_factory=list)
     overflow: int = 0
     findings: list[str] = field(default_factory=list)
-
-
-@pytest.fixture(scope="session")  # as wide as the book, so that a skip comes before its build
-def executable() -> str:
-    """Find a Chromium, or skip, saying so, where there is none."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.skip(f"no Chromium or Chrome on PATH (looked for {', '.join(BROWSERS)})")
-    return found
-
-
-@pytest.fixture(scope="module")
-def browser(executable, built_book) -> Iterator[Browser]:
-    """Start the browser, headless, once the book is built."""
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=executable, args=FLAGS)
-        yield started
-        started.close()
 
 
 class _Quiet(SimpleHTTPRequestHandler):

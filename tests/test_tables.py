@@ -35,18 +35,36 @@ def test_first_repetition_of_the_committed_breast_table_comes_out_again():
     assert same.mean() > 0.9
 
 
-def test_making_a_table_writes_it_with_provenance(tmp_path, monkeypatch):
-    """make_table writes what the function returns, with its settings, seed and wall time."""
-    small = dataclasses.replace(
-        tables.TABLES["breast_cancer"],
-        settings={"n_repetitions": 1, "sigmas": [0.2], "n_candidates": 5, "n_sets": 5},
-    )
+@pytest.fixture
+def small_table(monkeypatch):
+    """Make the breast-cancer table a matter of a second."""
+    settings = {"n_repetitions": 1, "sigmas": [0.2], "n_candidates": 5, "n_sets": 5}
+    small = dataclasses.replace(tables.TABLES["breast_cancer"], settings=settings)
     monkeypatch.setitem(tables.TABLES, "breast_cancer", small)
+
+
+def test_making_a_table_writes_it_with_provenance(tmp_path, small_table):
+    """make_table writes what the function returns, with its settings, seed and wall time."""
     tables.make_table("breast_cancer", folder=tmp_path)
     frame, provenance = read_result("breast_cancer", tmp_path)
     assert len(frame) == 24
     assert provenance["settings"]["n_candidates"] == 5
     assert provenance["wall_time"] > 0
+
+
+def test_table_made_twice_is_the_same_file_with_the_seed_beside_it(tmp_path, small_table):
+    """Case 40: two runs write the same bytes; provenance has the seed and differs in time alone."""
+    facts = []
+    for run in ("first", "second"):
+        tables.make_table("breast_cancer", folder=tmp_path / run)
+        facts.append(read_result("breast_cancer", tmp_path / run)[1])
+    first, second = (tmp_path / run / "breast_cancer.csv" for run in ("first", "second"))
+    assert first.read_bytes() == second.read_bytes()
+    assert facts[0]["seed"] == tables.TABLES["breast_cancer"].seed
+    changing = {"created", "wall_time"}
+    assert [{k: v for k, v in f.items() if k not in changing} for f in facts] == [
+        {k: v for k, v in facts[0].items() if k not in changing}
+    ] * 2
 
 
 def test_unknown_table_is_refused():

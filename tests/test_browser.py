@@ -17,6 +17,13 @@ from pvf.book import toc_entries
 pytestmark = pytest.mark.browser
 
 ENTRIES = toc_entries(REPOSITORY)
+# What axe looks at: by day everything, at night contrast again, on a phone the rest again.
+SETTINGS = {
+    ("desktop", "light"): {},
+    ("desktop", "dark"): {"runOnly": ["color-contrast"]},
+    ("phone", "dark"): {"rules": {"color-contrast": {"enabled": False}}},
+}
+PAPER = {"width": 718, "height": 1000}  # A4 within margins of 1 cm, in CSS pixels
 WIDTHS = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 360, "height": 740}}
 DARK = "localStorage.setItem('mode', 'dark'); localStorage.setItem('theme', 'dark');"
 TYPESET = """async () => {
@@ -24,6 +31,21 @@ TYPESET = """async () => {
         await MathJax.startup.promise;
     }
     await document.fonts.ready;
+}"""
+# Code that does not fit beside the contents of its page.
+SCROLLING = """() => [...document.querySelectorAll('article pre')]
+    .filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.innerText.slice(0, 200))"""
+# Elements of the text that paper would cut off, and those of the frame that it would show.
+CLIPPED = """() => {
+    const shown = (e) => e.checkVisibility() && e.getBoundingClientRect().width > 1;
+    const inner = [...document.querySelectorAll(
+        'article :is(p, pre, table, img, svg, figure, form, mjx-container)')];
+    const wide = inner.filter((e) => shown(e) && !e.closest('mjx-assistive-mml, .visually-hidden')
+        && (e.getBoundingClientRect().right > window.innerWidth + 1
+            || (getComputedStyle(e).overflowX !== 'visible' && e.scrollWidth > e.clientWidth + 1)));
+    const frame = [...document.querySelectorAll(
+        '.bd-sidebar, .bd-header-article, .prev-next-footer, .copybtn, .headerlink')].filter(shown);
+    return [...wide, ...frame].map((e) => e.outerHTML.slice(0, 120));
 }"""
 PICTURES = """() => [...document.querySelectorAll('img')].map(
     image => ({source: image.src, width: image.naturalWidth, alt: image.alt}))"""
@@ -42,6 +64,7 @@ class Visit:
     faulty_formulas: int = 0
     pictures: list[dict] = field(default_factory=list)
     overflow: int = 0
+    scrolling: list[str] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
 
 
@@ -84,8 +107,9 @@ def visit(browser, address) -> Callable[..., Visit]:
             context = browser.new_context(viewport=WIDTHS[width], offline=origin == "disk")
             if theme == "dark":
                 context.add_init_script(DARK)
-            audit = origin == "disk"  # where a page comes from makes no difference to axe
-            visits[key] = _look(context, address(origin, f"{entry}.html"), audit=audit)
+            # Where a page comes from makes no difference to axe.
+            audit = SETTINGS[width, theme] if origin == "disk" else None
+            visits[key] = _look(context, address(origin, f"{entry}.html"), audit)
             context.close()
         return visits[key]
 
@@ -110,7 +134,7 @@ def _host(url: str) -> str:
     return match.group(1) if match else ""
 
 
-def _look(context: BrowserContext, url: str, *, audit: bool) -> Visit:
+def _look(context: BrowserContext, url: str, audit: dict | None) -> Visit:
     page = context.new_page()
     seen = _watch(page)
     page.goto(url, wait_until="load")
@@ -121,14 +145,16 @@ def _look(context: BrowserContext, url: str, *, audit: bool) -> Visit:
     seen.faulty_formulas = page.locator("mjx-merror").count()
     seen.pictures = page.evaluate(PICTURES)
     seen.overflow = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-    seen.findings = _audit(page) if audit else []
+    seen.scrolling = page.evaluate(SCROLLING)
+    seen.findings = _audit(page, audit) if audit is not None else []
     return seen
 
 
-def _audit(page: Page) -> list[str]:
+def _audit(page: Page, scope: dict) -> list[str]:
     """List axe's serious and critical findings."""
     # Without preload axe reads no style sheet by itself, which a browser refuses from disk.
-    found = Axe().run(page, options={"preload": False}).response["violations"]
+    options = {"preload": False, "resultTypes": ["violations"], **scope}
+    found = Axe().run(page, options=options).response["violations"]
     return [
         f"{rule['id']} ({rule['impact']}): {node['html'][:200]}"
         for rule in found
@@ -171,18 +197,45 @@ def test_pictures_show_and_are_described(visit, entry):
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
-@pytest.mark.parametrize(
-    ("width", "theme"), [("desktop", "light"), ("desktop", "dark"), ("phone", "light")]
-)
+@pytest.mark.parametrize(("width", "theme"), SETTINGS)
 def test_page_is_accessible(visit, entry, width, theme):
     """Axe finds nothing serious or critical, by day, by night or on a phone."""
     assert visit(entry, width=width, theme=theme).findings == []
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
-def test_page_fits_a_phone(visit, entry):
-    """At 360 pixels nothing makes the page scroll sideways."""
-    assert visit(entry, width="phone").overflow <= 0
+def test_page_fits_a_phone_in_the_dark(visit, entry):
+    """At 360 pixels and at night nothing scrolls sideways; pictures and formulas show."""
+    seen = visit(entry, width="phone", theme="dark")
+    assert seen.overflow <= 0
+    assert seen.console == []
+    assert [p["source"] for p in seen.pictures if p["width"] == 0] == []
+    assert seen.typeset == seen.formulas
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_code_fits_its_column(visit, entry):
+    """At 1280 pixels no code scrolls sideways."""
+    assert visit(entry).scrolling == []
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_page_prints_sensibly(browser, address, entry):
+    """On A4 the frame is gone, nothing is cut off at the side, and the PDF has pages."""
+    context = browser.new_context(viewport=PAPER, offline=True)
+    page = context.new_page()
+    page.goto(address("disk", f"{entry}.html"), wait_until="load")
+    page.evaluate(TYPESET)
+    page.emulate_media(media="print")
+    assert page.evaluate(CLIPPED) == []
+    assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+    assert page.inner_text("article h1")
+    margin = dict.fromkeys(("top", "right", "bottom", "left"), "1cm")
+    document = page.pdf(format="A4", margin=margin)
+    n_pages = len(re.findall(rb"/Type\s*/Page\b", document))
+    height = page.evaluate("document.querySelector('article').getBoundingClientRect().height")
+    assert n_pages >= max(1, height // 1100)
+    context.close()
 
 
 @pytest.mark.parametrize("origin", ["disk", "server"])
@@ -198,6 +251,22 @@ def test_search_finds(browser, address, origin):
     assert (seen.console, seen.failed) == ([], [])
     hits.first.click()
     assert "capacity" in page.inner_text("article").lower()
+    context.close()
+
+
+@pytest.mark.parametrize("origin", ["disk", "server"])
+def test_search_field_works(browser, address, origin):
+    """A query typed into the field of any page, by keyboard alone, brings pages that hold it."""
+    context = browser.new_context(offline=origin == "disk")
+    page = context.new_page()
+    seen = _watch(page)
+    page.goto(address(origin, "book/methods.html"))
+    page.keyboard.press("Control+k")
+    page.keyboard.type("prevalence")
+    page.keyboard.press("Enter")
+    for name in ("methods", "01_ie_derivation"):
+        page.locator(f"#search-results ul.search li a[href*='{name}.html']").first.wait_for()
+    assert (seen.console, seen.failed) == ([], [])
     context.close()
 
 

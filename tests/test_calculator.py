@@ -57,8 +57,10 @@ def page(browser, built_book):
 def fresh(page):
     """Start each test with counts, valid numbers and no fault."""
     page.faults.clear()
+    page.check("input[value=ratios]")
+    fill(page, precision=0.5, recall=0.75)
     page.check("input[value=counts]")
-    fill(page, population=200, positives=20, capacity=0.1, tp=15, fp=15, precision=0.5, recall=0.75)
+    fill(page, population=200, positives=20, capacity=0.1, tp=15, fp=15)
     yield
     assert page.faults == []
 
@@ -66,8 +68,7 @@ def fresh(page):
 def fill(page: Page, **values: object) -> None:
     """Type values into fields, as a person does."""
     for name, value in values.items():
-        if page.is_visible(f"#{name}"):
-            page.fill(f"#{name}", str(value))
+        page.fill(f"#{name}", str(value))
 
 
 def settle(page: Page) -> str:

@@ -1,6 +1,8 @@
 """The book: what stops a build, what a finished one holds, and that it is whole."""
 
+import inspect
 import os
+import pkgutil
 import re
 import time
 import tomllib
@@ -28,6 +30,7 @@ from pvf.book import (
 from pvf.notebooks import plan_jobs, run_jobs
 from pvf.pairs import source_stems
 from pvf.project import PACKAGE, BookError, Project
+from pvf.studies.tables import TABLES
 
 ENTRIES = toc_entries(REPOSITORY)
 MATHS = new_markdown_cell("# A chapter\n\nSee $x^2$ and [the start](../intro.md).")
@@ -378,8 +381,41 @@ def test_commands_shown_exist():
         elif words[:3] == ["python", "-m", "pvf"]:
             command = main.commands[words[3]]
             with command.make_context(words[3], words[4:], resilient_parsing=False) as context:
-                for name in context.params.get("names", ()):
-                    assert name in source_stems(REPOSITORY)
+                known = TABLES if words[3] == "tables" else source_stems(REPOSITORY)
+                assert set(context.params.get("names", ())) <= set(known)
         else:
             assert words[0] == "papermill"
             assert (REPOSITORY.root / words[1]).is_file()
+
+
+def test_names_on_the_page_of_notation_exist():
+    """Each function, argument and attribute that the page names is one of the library's."""
+    text = (REPOSITORY.root / "book" / "notation.md").read_text(encoding="utf-8")
+    named = [
+        name
+        for row in text.splitlines()
+        if row.startswith("|")
+        for name in re.findall(r"`([^`]+)`", row.split("|")[-2])
+    ]
+    assert len(named) > 30
+    for name in set(named) - {"pvf"}:
+        path, argument, attribute = re.fullmatch(
+            r"((?:datasets\.)?\w+)(?:\((\w+)\)|\.(\w+))?", name
+        ).groups()
+        target = pkgutil.resolve_name(f"pvf:{path}")
+        if argument:
+            assert argument in inspect.signature(target).parameters, name
+        if attribute:
+            assert attribute in {*dir(target), *target.__annotations__}, name
+
+
+def test_symbols_of_the_methods_page_are_explained():
+    """Each Greek letter and calligraphic symbol of the page on methods is in the notation."""
+    pages = {
+        name: (REPOSITORY.root / "book" / f"{name}.md").read_text(encoding="utf-8")
+        for name in ("methods", "notation")
+    }
+    symbol = r"\\(?:gamma|pi|xi|lambda|sigma|alpha|beta|mathcal\{\w\}|mathrm\{IE\})(?![a-z])"
+    used, explained = (set(re.findall(symbol, pages[n])) for n in ("methods", "notation"))
+    assert len(used) > 6
+    assert used - explained == {r"\mathcal{N}"}  # the normal distribution

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLAIMS",
+    "CLINIC",
+    "CLINIC_MODELS",
     "Identity",
     "best_model_by_room",
     "best_possible",
@@ -45,6 +47,7 @@ __all__ = [
     "float_differences",
     "list_captures",
     "ratio_form",
+    "run_checks",
     "sample_efficiency",
     "simulate_captures",
     "simulate_efficiency",
@@ -57,6 +60,10 @@ __all__ = [
 
 #: The claims that this study decides.
 CLAIMS = ("IE-1", "IE-2", "IE-3", "IE-4")
+
+#: A clinic, and the true and false positives of three models with the same F1 in it.
+CLINIC = {"n_pos": 20, "n_neg": 180}
+CLINIC_MODELS = {"cautious": (8, 4), "balanced": (10, 10), "eager": (15, 25)}
 
 _BLOCK = 2_000_000  # people shuffled at a time: a few megabytes
 
@@ -1093,6 +1100,50 @@ def check_samples(samples: pd.DataFrame, tolerance: float = 1e-9) -> pd.DataFram
     same_side = agrees | _same_side(defined["same_set"], defined["counts"])
     n_undefined = len(with_positives) - len(defined)
     return pd.DataFrame([_check("IE-4", "random sets", agrees, same_side, n_undefined)])
+
+
+def run_checks(*, n_repetitions: int, largest_population: int, seed: int = 0) -> pd.DataFrame:
+    """Run every check of the chapter on Proposition 3.1.
+
+    Parameters
+    ----------
+    n_repetitions : int
+        Of the simulation, and of each random validation set.
+    largest_population : int
+        Of those whose confusion tables are enumerated.
+    seed : int, default=0
+
+    Returns
+    -------
+    DataFrame
+        The rows of all ``check_...`` functions, as `verdicts` takes them.
+    """
+    half = Fraction(1, 2)
+    listed = enumerate_efficiency(range(1, 8), room_step=half, captures=list_captures)
+    enumerated = enumerate_efficiency(range(1, largest_population + 1))
+    simulated = simulate_efficiency(
+        {**CLINIC_MODELS, "nobody flagged": (0, 0), "flags in vain": (0, 20)},
+        capacities=[0.02, 0.05, 0.1, 0.2, 0.4, 0.8],
+        **CLINIC,
+        n_repetitions=n_repetitions,
+        seed=seed,
+    )
+    samples, _ = compare_prevalences(
+        {"flags everybody": (CLINIC["n_pos"], CLINIC["n_neg"]), **CLINIC_MODELS},
+        sizes=[20, 50, 100, 500],
+        **CLINIC,
+        capacity=0.1,
+        n_repetitions=n_repetitions,
+        seed=seed,
+    )
+    parts = [
+        check_identities(symbolic_identities()),
+        check_enumeration(listed, "every set listed"),
+        check_enumeration(enumerated, "every table"),
+        check_simulation(simulated),
+        check_samples(samples),
+    ]
+    return pd.concat(parts, ignore_index=True)
 
 
 def verdicts(checks: pd.DataFrame) -> pd.DataFrame:

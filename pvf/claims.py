@@ -145,7 +145,9 @@ def paper_numbers(numbers: Any) -> str:
 
 @cache
 def claims() -> dict[str, dict[str, Any]]:
-    """Return every claim by its id: paper, place, statement, chapter, and the paper's numbers.
+    """Return every claim by its id: paper, place, statement, how it is decided, and its chapter.
+
+    Each entry also has its ``id``.
 
     Returns
     -------
@@ -156,7 +158,8 @@ def claims() -> dict[str, dict[str, Any]]:
     >>> claims()["BRE-1"]["numbers"]
     {'win': 52.0, 'loss': 20.0, 'tie': 28.0}
     """
-    return tomllib.loads(files("pvf").joinpath("claims.toml").read_text(encoding="utf-8"))
+    entries = tomllib.loads(files("pvf").joinpath("claims.toml").read_text(encoding="utf-8"))
+    return {claim: {"id": claim, **entry} for claim, entry in entries.items()}
 
 
 def verdict(*, reproduced: bool, direction: bool) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,10 +14,11 @@ from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
 from pvf import plotting
+from pvf.claims import Finding
 from pvf.perturbation import GaussianNoise, Perturbation
 from pvf.validation import perturbation_validation
 
-__all__ = ["SIZES", "figure_of_cost", "fit_slopes", "measure_times", "verdict"]
+__all__ = ["SIZES", "decide", "figure_of_cost", "fit_slopes", "measure_times", "verdict"]
 
 #: The sizes of Algorithm 1, their value at the start, and what the letters mean.
 SIZES: dict[str, tuple[int, str]] = {
@@ -120,6 +122,30 @@ def verdict(slopes: pd.DataFrame) -> str:
         "reproduced" unless a slope lies above 1 with its whole interval.
     """
     return "not reproduced" if (slopes["low"] > 1).any() else "reproduced"
+
+
+def decide(claim: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Finding:
+    """Judge CPX-1 from the committed times.
+
+    Parameters
+    ----------
+    claim : mapping
+        The ledger's entry.
+    tables : mapping of str to DataFrame
+        With ``cost_times``, from `measure_times`.
+
+    Returns
+    -------
+    Finding
+        Its number is the steepest slope.
+    """
+    del claim
+    slopes = fit_slopes(tables["cost_times"])
+    listed = ", ".join(f"{size} {slope:.2f}" for size, slope in slopes["slope"].items())
+    steepest = slopes.loc[slopes["slope"].idxmax()]
+    says = f"Slopes of log time over log size, where 1 is linear growth: {listed}"
+    number, low, high = (float(steepest[key]) for key in ("slope", "low", "high"))
+    return Finding(verdict(slopes), says, number, low, high)
 
 
 @plotting.style()

@@ -22,7 +22,7 @@ from scipy import stats
 from sklearn.metrics import precision_score, recall_score
 
 from pvf._checks import check_integer, check_number
-from pvf.claims import claims, verdict
+from pvf.claims import Finding, claims, verdict
 from pvf.metrics import intervention_efficiency, intervention_efficiency_counts
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ __all__ = [
     "check_simulation",
     "closed_form",
     "compare_prevalences",
+    "decide",
     "enriched_study",
     "enumerate_efficiency",
     "expected_captures",
@@ -1184,6 +1185,30 @@ def verdicts(checks: pd.DataFrame) -> pd.DataFrame:
             for claim in CLAIMS
         ]
     )
+
+
+def decide(claim: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Finding:
+    """Judge one of IE-1 to IE-4 by all its checks.
+
+    Parameters
+    ----------
+    claim : mapping
+        The ledger's entry.
+    tables : mapping of str to DataFrame
+        With ``efficiency_checks``, from `run_checks`.
+
+    Returns
+    -------
+    Finding
+        Its number is the share of cases that agree, in percent.
+    """
+    checks = tables["efficiency_checks"]
+    row = verdicts(checks).set_index("claim").loc[claim["id"]]
+    names = ", ".join(checks.loc[checks["claim"] == claim["id"], "check"])
+    says = f"{row['agree']:,} of {row['cases']:,} cases agree ({names})"
+    if row["undefined"]:
+        says += f"; in {row['undefined']:,} more the formula is 0/0"
+    return Finding(row["verdict"], says, 100 * float(row["agree"]) / max(float(row["cases"]), 1))
 
 
 def _verdict(cases: int, agree: int, same_side: int) -> str:

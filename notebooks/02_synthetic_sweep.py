@@ -254,7 +254,7 @@ shown.style.hide().format(precision=3).set_uuid("syn-gaps")
 # The paper says that PVF costs as much as models times sets times replicas times samples times
 # features (CPX-1). We time it while one of these grows.
 
-# %% mystnb={"figure": {"name": "fig-syn-cost", "caption": "Time of perturbation validation of decision trees when one size grows and the others stay; both axes logarithmic, slope 1 is linear growth."}, "image": {"alt": "Five rising lines on logarithmic axes, none steeper than linear growth."}}
+# %% mystnb={"figure": {"name": "fig-syn-cost", "caption": "Processor time of perturbation validation of decision trees when one size grows and the others stay; both axes logarithmic, slope 1 is linear growth."}, "image": {"alt": "Five rising lines on logarithmic axes, none steeper than linear growth."}}
 from pvf.studies import cost
 
 times = cost.measure_times()

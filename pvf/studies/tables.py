@@ -199,7 +199,7 @@ TABLES = {
         make=_alone(cost.measure_times),
         settings={"factors": [1, 2, 4, 8, 16], "n_rounds": 5},
         seed=1,
-        notes="Processor time of perturbation validation while one size grows; the best round counts.",
+        notes="Processor time of PVF while one size grows; of all rounds the fastest counts.",
         measured=("seconds",),
     ),
     "convergence": FullTable(

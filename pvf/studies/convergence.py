@@ -659,7 +659,7 @@ def decide_sets(claim: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) ->
         f"{_course(table, 'THE-2', 'first quartile', 'M')}, that of the mean from "
         f"{_course(table, 'THE-2', 'mean', 'M')}. But quantiles do not always meet "
         f"(A5), though the paper says so: where a score's lower value has probability exactly 1/4, "
-        f"the first quartile never settles (mean error {edge.min():.2f} to {edge.max():.2f} at every M)"
+        f"the first quartile never settles (error {edge.min():.2f} to {edge.max():.2f} at every M)"
     )
     kind = verdict(reproduced=holds, direction=_vanishes(table, "THE-2", "mean"))
     return Finding(kind, says, **_last(table, "THE-2", "first quartile"))

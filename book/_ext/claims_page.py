@@ -12,7 +12,7 @@ import pandas as pd
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from pvf.claims import VERDICTS, in_words, judge, ledger
+from pvf.claims import VERDICTS, claims, in_words, judge, ledger
 
 PAPERS = {
     "zhang2026pvf": "Zhang, Tran and Weng (2026)",
@@ -38,6 +38,14 @@ class Findings(dict):
 
     def __missing__(self, name: str) -> Any:
         self[name] = judge(name.replace("_", "-"))
+        return self[name]
+
+
+class Printed(dict):
+    """What the papers print, under the id with an underscore: ``paper.SYN_10.seconds``."""
+
+    def __missing__(self, name: str) -> Any:
+        self[name] = claims()[name.replace("_", "-")]["numbers"]
         return self[name]
 
 
@@ -182,6 +190,7 @@ def add_values(_: Sphinx, config: Config) -> None:
         "claims_counts": Lazy(counts_table),
         "count": Counts(),
         "finding": Findings(),
+        "paper": Printed(),
     }
 
 

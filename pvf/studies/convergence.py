@@ -874,7 +874,7 @@ def figure_of_errors(table: pd.DataFrame, full: pd.DataFrame) -> Figure:
         ax.set(
             xscale="log", yscale="log", xlabel=label, title=claim, ylabel="mean error of a score"
         )
-        ax.legend(fontsize=8)
+        ax.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
     plt.close(figure)
     return figure
 
@@ -905,7 +905,7 @@ def figure_of_selection(table: pd.DataFrame, full: pd.DataFrame) -> Figure:
             color = line.lines[0].get_color()
             ax.plot(ours["size"], 100 * ours["value"], marker, color=color, markersize=5)
         ax.set(xscale="log", ylim=(-3, 103), title=claim, xlabel="validation set (people)")
-        ax.legend(fontsize=8, loc="center right")
+        ax.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.2))
     panels[0].set_ylabel("repetitions (%)")
     plt.close(figure)
     return figure

@@ -13,6 +13,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from pvf.claims import VERDICTS, claims, in_words, judge, ledger
+from pvf.store import results_folder
 
 PAPERS = {
     "zhang2026pvf": "Zhang, Tran and Weng (2026)",
@@ -46,6 +47,17 @@ class Printed(dict):
 
     def __missing__(self, name: str) -> Any:
         self[name] = claims()[name.replace("_", "-")]["numbers"]
+        return self[name]
+
+
+class Changes(dict):
+    """By how much PMV's printed test accuracies change with the noise, at most, by data set."""
+
+    def __missing__(self, name: str) -> str:
+        table = pd.read_csv(results_folder() / "paper" / "pmv_table1.csv", comment="#")
+        table = table[table["distribution"] == name]
+        by_model = table.groupby("model")["test_accuracy"]
+        self[name] = f"{(by_model.max() - by_model.min()).max():.2f}"
         return self[name]
 
 
@@ -191,6 +203,7 @@ def add_values(_: Sphinx, config: Config) -> None:
         "count": Counts(),
         "finding": Findings(),
         "paper": Printed(),
+        "pmv_change": Changes(),
     }
 
 

@@ -105,9 +105,9 @@ def ledger() -> pd.DataFrame:
     DataFrame
         Indexed by claim: ``paper`` (a key of the bibliography), ``place``, ``statement``,
         ``verdict``, ``paper_numbers`` (text, "" if it prints none), our ``number`` with its
-        interval ``low`` to ``high`` (missing where there is none), ``says`` (our result in a
-        sentence), ``tolerance`` (what counts as reproduced), ``chapter``, ``figure`` (the label of
-        what shows it there) and ``tables`` (the committed tables that decide it, by commas).
+        interval ``low`` to ``high`` (missing where there is none) and its ``unit``, ``says`` (our
+        result in a sentence), ``tolerance`` (what counts as reproduced), ``chapter``, ``figure``
+        (the label of what shows it there) and ``tables`` (those that decide it, by commas).
     """
     rows = {}
     for claim, entry in claims().items():
@@ -116,7 +116,9 @@ def ledger() -> pd.DataFrame:
             **{key: entry[key] for key in ("paper", "place", "statement")},
             "verdict": finding.verdict,
             "paper_numbers": paper_numbers(entry.get("numbers", {})),
-            **{key: getattr(finding, key) for key in ("number", "low", "high", "says")},
+            **{key: getattr(finding, key) for key in ("number", "low", "high")},
+            "unit": entry.get("unit", ""),
+            "says": finding.says,
             **{key: entry[key] for key in ("tolerance", "chapter", "figure")},
             "tables": ", ".join(entry["tables"]),
         }
@@ -160,8 +162,8 @@ def ledger_text(layout: str, ids: Sequence[str] = ()) -> str:
             "verdict": table["verdict"],
             "paper's number": table["paper_numbers"].replace("", "–"),
             "ours": [
-                in_words(*row) or "–"
-                for row in table[["number", "low", "high"]].itertuples(index=False)
+                f"{in_words(*row)} {unit}".strip() or "–"
+                for *row, unit in table[["number", "low", "high", "unit"]].itertuples(index=False)
             ],
             "chapter": table["chapter"],
         }

@@ -180,7 +180,7 @@ def _row(claim: str, row: pd.Series, rank: int) -> str:
         ),
         "Verdict": (badge(row["verdict"]), str(VERDICTS.index(row["verdict"]))),
         "Paper’s number": (escape(row["paper_numbers"]) or "–", ""),
-        "Ours": (numbers or "–", ""),
+        "Ours": (f"{numbers} {escape(row['unit'])}".strip() or "–", ""),
         "Shown in": (f'<a href="{link}">{shown}</a>', f"{number} {rank:04d}"),
     }
     text = "".join(

@@ -283,27 +283,30 @@ def synthetic_verdicts(means: pd.DataFrame, tie_break: str) -> pd.DataFrame:
         and the highest limit of their intervals; and ``verdict``: "reproduced" if all parts hold,
         "direction only" if some do, else "not reproduced".
     """
-    table = means[(means["tie_break"] == tie_break) & means["metric"].isin(PAPER_METRICS)]
-    rows = {}
-    for claim, (n_samples, group) in _CURVES.items():
-        part = table[(table["n_samples"] == n_samples) & (table["group"] == group)]
-        lead, low, high = (
-            part.pivot_table(index="metric", columns="sigma", values=column)
-            for column in ("difference", "low", "high")
-        )
-        holds = _parts_of_curves(claim, lead, low)
-        at_large = lead[_LARGEST]
-        rows[claim] = {
-            "ours": (
-                f"{sum(holds)} of {len(holds)} parts hold, "
-                f"{at_large.min():+.0f} to {at_large.max():+.0f} of 5,000 at σ = {_LARGEST:g}"
-            ),
-            "number": at_large.mean(),
-            "low": low[_LARGEST].min(),
-            "high": high[_LARGEST].max(),
-            "verdict": verdict(reproduced=all(holds), direction=any(holds)),
-        }
+    rows = {claim: _judged_curves(means, claim, tie_break) for claim in _CURVES}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("claim")
+
+
+def _judged_curves(means: pd.DataFrame, claim: str, tie_break: str) -> dict[str, Any]:
+    """Return one row of `synthetic_verdicts`."""
+    n_samples, group = _CURVES[claim]
+    part = means[(means["n_samples"] == n_samples) & (means["group"] == group)]
+    part = part[(part["tie_break"] == tie_break) & part["metric"].isin(PAPER_METRICS)]
+    lead, low, high = (
+        part.pivot_table(index="metric", columns="sigma", values=column)
+        for column in ("difference", "low", "high")
+    )
+    holds, at_large = _parts_of_curves(claim, lead, low), lead[_LARGEST]
+    return {
+        "ours": (
+            f"{sum(holds)} of {len(holds)} parts hold, {at_large.min():+.0f} to "
+            f"{at_large.max():+.0f} of 5,000 at σ = {_LARGEST:g}"
+        ),
+        "number": at_large.mean(),
+        "low": low[_LARGEST].min(),
+        "high": high[_LARGEST].max(),
+        "verdict": verdict(reproduced=all(holds), direction=any(holds)),
+    }
 
 
 #: People and separability group of each claim on the synthetic curves.
@@ -354,5 +357,5 @@ def decide_curves(claim: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) 
         The verdict and numbers where ties are split evenly; the sentence has the other tie rules.
     """
     means = group_means(differences(tables["synthetic_sweep"]))
-    found = {rule: synthetic_verdicts(means, rule).loc[claim["id"]] for rule in TIE_LABELS}
+    found = {rule: _judged_curves(means, claim["id"], rule) for rule in TIE_LABELS}
     return finding_by_rules(found)

@@ -517,16 +517,16 @@ def decide(claim: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Find
     rows = differences(tables["synthetic_sweep"])
     means = scale_to_paper(group_means(rows))
     best = best_sigma(means, means)
-    found = {rule: verdicts(rows, best, rule).loc[claim["id"]] for rule in TIE_LABELS}
+    found = {rule: verdicts(rows, best, rule).loc[claim["id"]].to_dict() for rule in TIE_LABELS}
     return finding_by_rules(found, " of configurations" if claim["id"] in _SHARES else " of 5,000")
 
 
-def finding_by_rules(found: Mapping[str, pd.Series], unit: str = "") -> Finding:
+def finding_by_rules(found: Mapping[str, Mapping[str, Any]], unit: str = "") -> Finding:
     """Return a finding whose verdict is that of evenly split ties, and which names all rules.
 
     Parameters
     ----------
-    found : mapping of str to Series
+    found : mapping of str to mapping
         For each tie rule of `TIE_LABELS`: ``ours``, ``number``, ``low``, ``high``, ``verdict``.
     unit : str
         What to write after the first rule's numbers.

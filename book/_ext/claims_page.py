@@ -20,6 +20,7 @@ PAPERS = {
     "hsu2022rashomon": "Hsu and Calmon (2022)",
     "zhang2019pmv": "Zhang et al. (2019)",
 }
+SHORT = {"zhang2026pvf": "PVF", "hsu2022rashomon": "Capacity", "zhang2019pmv": "PMV"}
 MARKS = {"reproduced": "●", "direction only": "◐", "not reproduced": "○", "untestable": "–"}
 CLASSES = {kind: f"verdict-{kind.replace(' ', '-')}" for kind in VERDICTS}
 
@@ -124,13 +125,17 @@ COLUMNS = {
 def claims_table() -> str:
     """Return the ledger as one HTML table, in an order by claim; a script adds sort and filter."""
     table = ledger()
-    order = sorted(table.index, key=lambda claim: (list(PAPERS).index(table.loc[claim, "paper"]),))
+    order = sorted(table.index, key=lambda claim: list(PAPERS).index(table.loc[claim, "paper"]))
     ranks = {claim: rank for rank, claim in enumerate(sorted(table.index, key=natural))}
     head = "".join(_heading(name, sortable) for name, sortable in COLUMNS.items())
     rows = "".join(_row(claim, table.loc[claim], ranks[claim]) for claim in order)
     options = {
         "verdict": {kind: kind for kind in VERDICTS},
-        "paper": {key: name for key, name in PAPERS.items() if (table["paper"] == key).any()},
+        "paper": {
+            key: f"{SHORT[key]}: {name}"
+            for key, name in PAPERS.items()
+            if (table["paper"] == key).any()
+        },
     }
     return (
         f'<div class="claims">{_controls(options, len(table))}'
@@ -175,7 +180,7 @@ def _row(claim: str, row: pd.Series, rank: int) -> str:
     cells = {
         "What the paper says": (f"<p>{escape(row['statement'])}</p>{details}", ""),
         "Where": (
-            f"{escape(PAPERS[row['paper']])}, {escape(row['place'])}",
+            f"{SHORT[row['paper']]}, {escape(row['place'])}",
             f"{row['paper']} {rank:04d}",
         ),
         "Verdict": (badge(row["verdict"]), str(VERDICTS.index(row["verdict"]))),

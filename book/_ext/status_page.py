@@ -1,6 +1,7 @@
 """How each chapter was run and each committed table made, as values for the status page."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +93,8 @@ def add_values(app: Sphinx, config: Config) -> None:
     project = Project(Path(app.srcdir))
     config.myst_substitutions = {
         **config.myst_substitutions,
-        "chapters_table": Lazy(lambda: chapters_table(project)),
-        "results_table": Lazy(lambda: results_table(project)),
+        "chapters_table": Lazy(partial(chapters_table, project)),
+        "results_table": Lazy(partial(results_table, project)),
     }
 
 

@@ -104,20 +104,21 @@ def test_headings_sort_by_keyboard(show, whole, heading, key):
 def test_filters_and_search_narrow_the_table(show, whole):
     """Verdict, paper and words all count; the number shown is announced; reset shows all."""
     page = show()
-    page.get_by_label("Verdict", exact=True).select_option("not reproduced")
+    controls = page.locator(".claims-controls")
+    controls.get_by_role("combobox", name="Verdict").select_option("not reproduced")
     expected = whole.index[whole["verdict"] == "not reproduced"]
     assert sorted(shown(page)) == sorted(expected)
     assert status(page) == f"{len(expected)} of {len(whole)} claims"
-    page.get_by_label("Search", exact=True).fill("CERVICAL σ")
+    controls.get_by_role("searchbox", name="Search").fill("CERVICAL σ")
     found = shown(page)
     assert 0 < len(found) < len(expected)
     for claim in found:
         text = page.locator(f"#claim-{claim.lower()}").text_content().lower()
         assert "cervical" in text
         assert "σ" in text
-    page.get_by_label("Paper", exact=True).select_option("zhang2026pvf")
+    controls.get_by_role("combobox", name="Paper").select_option("zhang2026pvf")
     assert shown(page) == found
-    page.get_by_label("Search", exact=True).fill("no such words at all")
+    controls.get_by_role("searchbox", name="Search").fill("no such words at all")
     assert shown(page) == []
     assert status(page) == f"0 of {len(whole)} claims"
     page.get_by_role("button", name="Show all").click()

@@ -99,7 +99,8 @@ def counts_table() -> str:
         name = "All" if paper is None else escape(PAPERS[paper])
         rows.append(f'<tr><th scope="row">{name}</th>{cells}</tr>')
     return (
-        '<div class="claims-counts"><table class="table"><thead><tr><td></td>'
+        '<div class="claims-counts" role="region" tabindex="0" aria-label="Counts of verdicts">'
+        '<table class="table"><thead><tr><td></td>'
         f'{head}<th scope="col">all</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
     )
 

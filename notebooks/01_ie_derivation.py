@@ -203,9 +203,10 @@ keep("ie_float_difference", float(differences.max()))
 # and so look equally good. They differ in how many patients they flag.
 
 # %%
-clinic = {"n_pos": 20, "n_neg": 180}
-# True and false positives:
-models = {"cautious": (8, 4), "balanced": (10, 10), "eager": (15, 25)}
+clinic, models = (
+    efficiency.CLINIC,
+    efficiency.CLINIC_MODELS,
+)  # true and false positives
 table = efficiency_report.model_table(models, **clinic)
 efficiency_report.readable(table, "ie-models")
 
@@ -383,17 +384,25 @@ efficiency_report.readable(real, "ie-errors", columns)
 #
 # Each claim is judged by all its checks: *reproduced* if every case agrees; *direction only* if
 # not, but formula and policy are always on the same side of chance; *not reproduced* otherwise;
-# *untestable* if there is nothing to check. The last column counts the cases in which the formula
-# has no value.
+# *untestable* if there is nothing to check. First this run's cases; the last column counts those
+# in which the formula has no value.
 
 # %%
 import pandas as pd
 
 parts = [algebra, listed_checks, enumerated_checks, simulated_checks]
 checks = pd.concat([*parts, efficiency.check_samples(samples)])
-verdicts = efficiency.verdicts(checks)
+efficiency_report.readable(efficiency.verdicts(checks), "ie-live")
+
+# %% [markdown]
+# And the verdicts of the ledger, from the same checks at full scale:
+
+# %%
+from pvf.claims import verdict_table
+
+verdicts = verdict_table(efficiency.CLAIMS)
 keep("ie_reproduced", float((verdicts["verdict"] == "reproduced").sum()))
-efficiency_report.readable(verdicts, "ie-verdicts")
+verdicts.style.set_uuid("ie-verdicts")
 
 # %% [markdown]
 # **What a reader may take away.** Of the four claims, {glue:text}`ie_reproduced:.0f` are

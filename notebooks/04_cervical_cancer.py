@@ -71,6 +71,7 @@ n_repetitions = 1  # the paper: 1; full: 50
 seed = 20261127
 
 # %% [markdown]
+# (cervical-data)=
 # ## The data, step by step
 #
 # We count rows, columns, cases and gaps at each step that the paper names. Where the data are not
@@ -81,7 +82,7 @@ from IPython.display import Markdown
 
 from pvf.studies import clinical, clinical_report
 
-steps, found, origin = clinical_report.cervical_counts()
+steps, _, origin = clinical_report.cervical_counts()
 Markdown(origin)
 
 # %% [markdown]
@@ -250,9 +251,9 @@ clinical_report.readable_tuning(clinical.tuned(full)).style.set_uuid(
 # first of tied candidates is taken.
 
 # %%
-clinical_report.readable_verdicts(
-    full, ids, found, data_claim="CER-4"
-).style.set_uuid("cervical-verdicts")
+from pvf.claims import verdict_table
+
+verdict_table([*ids, "CER-4"]).style.set_uuid("cervical-verdicts")
 
 # %% [markdown]
 # **What a reader may take away.** On these data we do not find what the paper reports. By IE PVF

@@ -175,6 +175,26 @@ def metadata(context: click.Context, check: bool) -> None:
         click.echo(f"{name}: written")
 
 
+@main.command()
+@click.argument("ids", nargs=-1, metavar="[CLAIM]...")
+@click.option(
+    "--format",
+    "layout",
+    type=click.Choice(["table", "json", "csv"]),
+    default="table",
+    show_default=True,
+    help="For people, for programs, for spreadsheets.",
+)
+def claims(ids: tuple[str, ...], layout: str) -> None:
+    """Print the verdict on every claim, or on those named, computed from book/results."""
+    from pvf.claims import ledger_text  # noqa: PLC0415  loads the studies that decide
+
+    try:
+        click.echo(ledger_text(layout, ids), nl=layout != "csv")
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
+
+
 main.add_command(data)
 
 

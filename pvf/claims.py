@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -18,7 +19,10 @@ __all__ = [
     "VERDICTS",
     "Finding",
     "claims",
+    "in_words",
     "judge",
+    "ledger",
+    "ledger_text",
     "paper_numbers",
     "verdict",
     "verdict_on_numbers",
@@ -55,6 +59,7 @@ class Finding:
             raise ValueError(f"verdict must be one of {VERDICTS}, got {self.verdict!r}.")
 
 
+@cache
 def judge(claim: str) -> Finding:
     """Return what the committed full-scale results say about a claim.
 
@@ -90,6 +95,110 @@ def _committed(name: str) -> pd.DataFrame:
     table, facts = read_result(name)
     table.attrs["provenance"] = facts
     return table
+
+
+def ledger() -> pd.DataFrame:
+    """Return every claim with its verdict, one row a claim.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by claim: ``paper`` (a key of the bibliography), ``place``, ``statement``,
+        ``verdict``, ``paper_numbers`` (text, "" if it prints none), our ``number`` with its
+        interval ``low`` to ``high`` (missing where there is none) and its ``unit``, ``says`` (our
+        result in a sentence), ``tolerance`` (what counts as reproduced), ``chapter``, ``figure``
+        (the label of what shows it there) and ``tables`` (those that decide it, by commas).
+    """
+    rows = {}
+    for claim, entry in claims().items():
+        finding = judge(claim)
+        rows[claim] = {
+            **{key: entry[key] for key in ("paper", "place", "statement")},
+            "verdict": finding.verdict,
+            "paper_numbers": paper_numbers(entry.get("numbers", {})),
+            **{key: getattr(finding, key) for key in ("number", "low", "high")},
+            "unit": entry.get("unit", ""),
+            "says": finding.says,
+            **{key: entry[key] for key in ("tolerance", "chapter", "figure")},
+            "tables": ", ".join(entry["tables"]),
+        }
+    table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("claim")
+    return table.astype(dict.fromkeys(("number", "low", "high"), float))
+
+
+def ledger_text(layout: str, ids: Sequence[str] = ()) -> str:
+    """Write the ledger, or some claims of it, as text.
+
+    Parameters
+    ----------
+    layout : {"table", "json", "csv"}
+        A table to read, with a line of counts below; or all columns of `ledger`.
+    ids : sequence of str
+        Claims; all if there are none.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ValueError
+        There is no such claim.
+    """
+    unknown = sorted(set(ids) - set(claims()))
+    if unknown:
+        raise ValueError(f"ids must be claims of the ledger, got {', '.join(unknown)}.")
+    table = ledger()
+    table = table.loc[list(ids)] if ids else table
+    if layout == "csv":
+        return table.to_csv(lineterminator="\n")
+    if layout == "json":
+        records = table.reset_index().astype(object).where(table.reset_index().notna(), None)
+        return json.dumps(records.to_dict("records"), indent=2, ensure_ascii=False)
+    shown = pd.DataFrame(
+        {
+            "paper": table["paper"],
+            "place": table["place"],
+            "verdict": table["verdict"],
+            "paper's number": table["paper_numbers"].replace("", "–"),
+            "ours": [
+                f"{in_words(*row)} {unit}".strip() or "–"
+                for *row, unit in table[["number", "low", "high", "unit"]].itertuples(index=False)
+            ],
+            "chapter": table["chapter"],
+        }
+    )
+    counts = ", ".join(f"{(table['verdict'] == kind).sum()} {kind}" for kind in VERDICTS)
+    return f"{shown.to_string()}\n\n{len(table)} claims: {counts}"
+
+
+def in_words(number: float | None, low: float | None = None, high: float | None = None) -> str:
+    """Write a number with its interval in a few digits, or "" if there is none.
+
+    Parameters
+    ----------
+    number, low, high : float or None
+        None and NaN both mean that there is none.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> in_words(45.123, 40.2, 50.08), in_words(0.00903), in_words(None)
+    ('45.1 (40.2 to 50.1)', '0.00903', '')
+    """
+    if number is None or pd.isna(number):
+        return ""
+    value = _digits(number)
+    if low is None or high is None or pd.isna(low) or pd.isna(high):
+        return value
+    return f"{value} ({_digits(low)} to {_digits(high)})"
+
+
+def _digits(number: float) -> str:
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
 
 
 def verdict_table(ids: Iterable[str]) -> pd.DataFrame:
@@ -145,7 +254,9 @@ def paper_numbers(numbers: Any) -> str:
 
 @cache
 def claims() -> dict[str, dict[str, Any]]:
-    """Return every claim by its id: paper, place, statement, chapter, and the paper's numbers.
+    """Return every claim by its id: paper, place, statement, how it is decided, and its chapter.
+
+    Each entry also has its ``id``.
 
     Returns
     -------
@@ -156,7 +267,8 @@ def claims() -> dict[str, dict[str, Any]]:
     >>> claims()["BRE-1"]["numbers"]
     {'win': 52.0, 'loss': 20.0, 'tie': 28.0}
     """
-    return tomllib.loads(files("pvf").joinpath("claims.toml").read_text(encoding="utf-8"))
+    entries = tomllib.loads(files("pvf").joinpath("claims.toml").read_text(encoding="utf-8"))
+    return {claim: {"id": claim, **entry} for claim, entry in entries.items()}
 
 
 def verdict(*, reproduced: bool, direction: bool) -> str:

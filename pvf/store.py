@@ -456,6 +456,7 @@ def write_result(
     wall_time: float,
     folder: str | os.PathLike[str] | None = None,
     notes: str = "",
+    code: dict[str, str] | None = None,
 ) -> Path:
     r"""Write a result table as ``<name>.csv`` and its provenance as ``<name>.json``.
 
@@ -480,6 +481,8 @@ def write_result(
         Where to write; ``book/results`` of the repository if None.
     notes : str, optional
         What a reader should know besides.
+    code : dict of str to str, optional
+        Digests of the code that made it, see `pvf.sources.table_code`.
 
     Returns
     -------
@@ -518,6 +521,7 @@ def write_result(
         "rows": len(frame),
         "columns": columns,
         **provenance(settings=settings, seed=seed, wall_time=wall_time, notes=notes),
+        **({} if code is None else {"code": _plain(code, "code")}),
     }
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from pvf import datasets
-from pvf.claims import VERDICTS, claims
+from pvf.claims import claims
 from pvf.studies import clinical, clinical_report
 
 IDS = ["BRE-1", "BRE-2", "BRE-3", "BRE-4"]
@@ -59,10 +59,12 @@ def test_paper_numbers_stand_beside_ours(runs):
 )
 def test_verdicts_follow_from_the_runs(win, loss, expected):
     """The verdict is the weakest over a claim's metrics, and each verdict can come out."""
-    table = clinical_report.verdicts(invented_runs(win, loss), IDS)
-    found = table.set_index("claim")["verdict"]
-    assert set(found) <= set(VERDICTS)
-    assert {claim: found[claim] for claim in expected} == expected
+    tables = {"breast_cancer": invented_runs(win, loss)}
+    found = {c: clinical_report.decide_shares(claims()[c], tables) for c in IDS}
+    assert {claim: found[claim].verdict for claim in expected} == expected
+    for finding in found.values():
+        assert finding.number == pytest.approx(100 * (win - loss), abs=3)
+        assert finding.low < finding.number < finding.high
 
 
 def test_agreement_notices_a_run_that_is_off():
@@ -154,19 +156,26 @@ def test_choices_within_ties_are_shares_of_the_runs(runs):
     )
 
 
+def test_other_tie_rules_are_named_where_they_differ():
+    """The headline is that of the first of tied candidates; a rule that disagrees is in words."""
+    runs = invented_runs(0.52, 0.18)
+    last = runs["tie_break"] == "last"
+    runs.loc[last, ["win", "loss"]] = [0.1, 0.6]
+    finding = clinical_report.decide_shares(claims()["BRE-1"], {"breast_cancer": runs})
+    assert finding.verdict == "reproduced"
+    assert "last of the tied: not reproduced" in finding.says
+    assert "random" not in finding.says
+
+
 @pytest.mark.parametrize(
-    ("found", "verdict"),
-    [
-        ({"samples": 569, "positives": 212, "missing": 0}, "reproduced"),
-        ({"samples": 569, "positives": 211, "missing": 0}, "not reproduced"),
-    ],
-    ids=["same", "other"],
+    ("positives", "verdict"), [(212, "reproduced"), (211, "not reproduced")], ids=["same", "other"]
 )
-def test_verdict_on_the_data_compares_exact_counts(runs, found, verdict):
+def test_verdict_on_the_data_compares_exact_counts(positives, verdict):
     """BRE-5 is reproduced by the exact counts only."""
-    table = clinical_report.readable_verdicts(runs, IDS, found)
-    assert table.loc["BRE-5", "verdict"] == verdict
-    assert table.index.tolist() == [*IDS, "BRE-5"]
+    table = pd.DataFrame({"samples": [569], "positives": [positives], "missing": [0]})
+    finding = clinical_report.decide_counts(claims()["BRE-5"], {"breast_data": table})
+    assert finding.verdict == verdict
+    assert str(positives) in finding.says
 
 
 def test_a_printed_range_is_judged_by_its_nearest_number():

@@ -495,6 +495,25 @@ def test_verdict_rules(cases, agree, same_side, verdict):
     assert (found.drop("IE-2") == "untestable").all()
 
 
+def test_run_checks_holds_every_check_and_decides():
+    """All five kinds of checks run at a small scale, and a finding counts their cases."""
+    checks = efficiency.run_checks(n_repetitions=50, largest_population=5, seed=1)
+    assert set(checks["check"]) == {
+        "algebra",
+        "every set listed",
+        "every table",
+        "simulation",
+        "random sets",
+    }
+    finding = efficiency.decide({"id": "IE-4"}, {"efficiency_checks": checks})
+    part = checks[checks["claim"] == "IE-4"]
+    assert (finding.verdict, finding.number) == ("reproduced", 100)
+    assert f"{part['agree'].sum():,} of {part['cases'].sum():,}" in finding.says
+    assert f"{part['undefined'].sum():,} more" in finding.says
+    spoilt = checks.assign(agree=checks["agree"] - (checks["claim"] == "IE-4"))
+    assert efficiency.decide({"id": "IE-4"}, {"efficiency_checks": spoilt}).verdict != "reproduced"
+
+
 def test_simulation_that_misses_is_not_agreement(simulated):
     """A formula off by a tenth in the scarce regime costs IE-1 and IE-2 their full verdict."""
     scarce = simulated["regime"] == "scarce"

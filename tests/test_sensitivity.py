@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pvf.claims import VERDICTS, claims
+from pvf.claims import claims
 from pvf.studies import clinical, sensitivity
 from pvf.studies.synthetic import SIGMAS
 from pvf.studies.synthetic_report import PAPER_METRICS
@@ -49,16 +49,32 @@ def test_near_best_keeps_what_is_not_clearly_worse():
     assert sensitivity.near_best(table[[0.3]]) == [0.3]
 
 
+def decided(cervical, breast):
+    """Judge the claims on the clinical data from invented full results."""
+    tables = {"cervical_cancer": cervical, "breast_cancer": breast}
+    return {c: sensitivity.decide(claims()[c], tables) for c in ("SEN-7", "SEN-8", "SEN-9")}
+
+
 def test_claims_hold_on_results_as_the_paper_describes_them():
     """Each part holds where the results are the paper's, and the verdict is "reproduced"."""
     breast = invented(papers_breast)
     breast.loc[breast["sigma"] <= 1e-4, ["win", "loss", "tie"]] = [0.0, 0.0, 1.0]
-    parts = sensitivity.parts_of_real_claims(invented(papers_cervical), breast)
-    assert parts["holds"].all(), parts
-    found = sensitivity.real_verdicts(parts)["verdict"]
-    assert found.to_dict() == dict.fromkeys(["SEN-7", "SEN-8", "SEN-9"], "reproduced") | {
-        "REAL-1": "untestable"
-    }
+    found = decided(invented(papers_cervical), breast)
+    assert {finding.verdict for finding in found.values()} == {"reproduced"}
+    assert found["SEN-7"].number == pytest.approx(30, abs=1.5)
+    assert found["SEN-7"].low < 30 < found["SEN-7"].high
+
+
+def test_cost_needs_the_authors_machine():
+    """REAL-1 is untestable, and says what one run of both takes here."""
+    facts = {"wall_time": 6000.0, "settings": {"n_repetitions": 50}, "machine": {"cores": 2}}
+    tables = {name: pd.DataFrame() for name in ("cervical_cancer", "breast_cancer")}
+    for table in tables.values():
+        table.attrs["provenance"] = facts
+    finding = sensitivity.decide_cost(claims()["REAL-1"], tables)
+    assert finding.verdict == "untestable"
+    assert finding.number == pytest.approx(4)
+    assert "4.0 minutes on 2 cores" in finding.says
 
 
 @pytest.mark.parametrize(
@@ -76,10 +92,8 @@ def test_claims_hold_on_results_as_the_paper_describes_them():
 )
 def test_claims_fail_where_the_results_differ(cervical, breast, expected):
     """A flat lead has no peak; the main part alone gives the direction only."""
-    parts = sensitivity.parts_of_real_claims(invented(cervical), invented(breast))
-    found = sensitivity.real_verdicts(parts)["verdict"]
-    assert found.tolist()[:3] == expected
-    assert set(found) <= set(VERDICTS)
+    found = decided(invented(cervical), invented(breast))
+    assert [finding.verdict for finding in found.values()] == expected
 
 
 def test_cost_is_the_time_of_one_repetition_beside_the_paper_s():
@@ -129,7 +143,7 @@ def as_the_paper_says(n, group, metric, sigma):
 )
 def test_synthetic_verdicts_follow_from_the_curves(lead_at, verdict):
     """Curves as the paper describes them are reproduced; flat ones are not; opposite ones fail."""
-    table = sensitivity.synthetic_verdicts(sweep_means(lead_at), "even").set_index("claim")
+    table = sensitivity.synthetic_verdicts(sweep_means(lead_at), "even")
     assert table.index.tolist() == [f"SEN-{number}" for number in range(1, 7)]
     if verdict is None:
         assert "reproduced" not in set(table["verdict"])

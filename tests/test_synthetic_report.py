@@ -113,7 +113,7 @@ def test_verdicts_follow_from_the_counts(pvf_only, traditional_only, expected):
     rows = synthetic_report.differences(invented(pvf_only, traditional_only))
     means = synthetic_report.group_means(rows)
     best = synthetic_report.best_sigma(means, means)
-    found = synthetic_report.verdicts(rows, best, "even").set_index("claim")["verdict"]
+    found = synthetic_report.verdicts(rows, best, "even")["verdict"]
     assert set(found) <= set(VERDICTS)
     assert {claim: found[claim] for claim in expected} == expected
 
@@ -139,15 +139,51 @@ def test_a_run_agrees_with_itself_and_not_with_its_opposite(rows, means):
     assert not synthetic_report.agreement(live, turned)[moved.to_numpy()].any()
 
 
-def test_readable_verdicts_name_every_claim_of_the_sweep(rows, means, whole):
-    """SYN-1 to SYN-9 stand in the table with a verdict under each tie rule."""
+def test_findings_name_every_tie_rule(whole):
+    """Every claim on the sweep has the verdict of even ties, and the others' in words."""
+    rows = synthetic_report.differences(whole)
+    means = synthetic_report.scale_to_paper(synthetic_report.group_means(rows))
     best = synthetic_report.best_sigma(means, means)
-    table = synthetic_report.readable_verdicts(rows, best, whole)
-    assert table.index.tolist() == [f"SYN-{number}" for number in range(1, 10)]
-    other = synthetic_report.other_verdicts({"LAB-1": "reproduced"}, {"wall_time": 50.0})
-    assert other.loc["SYN-10", "verdict"] == "direction only"
-    for claim in [*table.index, *other.index]:
-        assert claims()[claim]["chapter"] == "02_synthetic_sweep"
+    tables = {"synthetic_sweep": whole}
+    by_rule = {r: synthetic_report.verdicts(rows, best, r) for r in synthetic_report.TIE_LABELS}
+    for number in range(1, 9):
+        claim = f"SYN-{number}"
+        finding = synthetic_report.decide(claims()[claim], tables)
+        assert finding.verdict == by_rule["even"].loc[claim, "verdict"]
+        for rule, label in synthetic_report.TIE_LABELS.items():
+            assert label in finding.says
+            assert by_rule[rule].loc[claim, "ours"] in finding.says
+
+
+@pytest.mark.parametrize(
+    ("f1", "accuracy", "verdict"),
+    [
+        ([400, 400], [300, 500], "reproduced"),
+        ([400, 400], [300, 300], "direction only"),
+        ([300, 300], [400, 400], "not reproduced"),
+    ],
+    ids=["as the paper says", "below only", "opposite"],
+)
+def test_choice_of_metric_follows_from_the_counts(f1, accuracy, verdict):
+    """SYN-9 needs F1 ahead up to μ = 2.5 and behind above it."""
+    table = invented(10, 10, n_repetitions=1000)
+    above = (table["mu"] > 2.5).astype(int)
+    for metric, counts in (("F1", f1), ("accuracy", accuracy)):
+        part = table["metric"] == metric
+        table.loc[part, "n_selected"] = np.array(counts)[above[part]]
+    finding = synthetic_report.decide_metric_choice({}, {"synthetic_sweep": table})
+    assert finding.verdict == verdict
+    assert finding.number == pytest.approx((f1[0] - accuracy[0]) / 10)
+
+
+def test_cost_follows_from_the_paper_s_own_minutes():
+    """1,642 minutes on 11 cores for 90 configurations of 5,000 are 2.4 s, not 1.2 s."""
+    table = pd.DataFrame()
+    table.attrs["provenance"] = {"wall_time": 50.0}
+    finding = synthetic_report.decide_cost(claims()["SYN-10"], {"synthetic_sweep": table})
+    assert finding.verdict == "direction only"
+    assert finding.number == pytest.approx(1642 * 60 * 11 / (5000 * 90))
+    assert "50 s" in finding.says
 
 
 def test_f1_and_accuracy_are_compared_on_the_traditional_method(whole):
@@ -251,7 +287,12 @@ def test_verdict_on_label_noise_needs_growing_losses():
     """Losses that do not grow with strength are not what the paper says."""
     gaps, losses = label_noise.compare_gaps(n_draws=200), label_noise.penalties()
     assert label_noise.verdict(gaps, losses) in VERDICTS
-    assert label_noise.verdict(gaps, losses[::-1].reset_index(drop=True)) == "not reproduced"
+    turned = losses[::-1].reset_index(drop=True)
+    assert label_noise.verdict(gaps, turned) == "not reproduced"
+    finding = label_noise.decide({}, {"label_gaps": gaps, "label_losses": turned})
+    assert finding.verdict == "not reproduced"
+    assert finding.number == 100 * gaps["inverted"].max()
+    assert "grows with strength in no metric" in finding.says
 
 
 # --- Cost ---------------------------------------------------------------------------------------
@@ -270,6 +311,8 @@ def test_slopes_of_known_growth():
     assert slopes["slope"].to_dict() == pytest.approx({"n": 2.0, "d": 0.0}, abs=1e-9)
     assert cost.verdict(slopes) == "not reproduced"
     assert cost.verdict(slopes.loc[["d"]]) == "reproduced"
+    finding = cost.decide({}, {"cost_times": times})
+    assert (finding.verdict, round(finding.number, 6)) == ("not reproduced", 2)
 
 
 def test_times_are_measured_for_every_size():

@@ -99,19 +99,15 @@ def list_of_claims(project: Project) -> str:
 
 
 def _place(claim: dict, figures: list[ChapterFigure]) -> str:
-    """Link to the figure that shows a claim, if one does, and to its chapter."""
-    chapter = f"[{claim['chapter'].split('_')[0]}](chapters/{claim['chapter']}.ipynb)"
-    labels = {figure.label for figure in figures}
-    if claim.get("figure") in labels:
+    """Link to the figure or the section that shows a claim."""
+    if claim["figure"] in {figure.label for figure in figures}:
         return f"shown in {{numref}}`{claim['figure']}`"
-    return f"shown in chapter {chapter}"
+    return f"shown in {{ref}}`chapter {claim['chapter'].split('_')[0]} <{claim['figure']}>`"
 
 
 def _expected(name: str, claim: dict) -> str:
     """Name the verdict that comes out and the files that it comes from."""
-    if "decide" not in claim:
-        return "the table of verdicts that closes the chapter"
-    files = ", ".join(f"`{table}.csv`" for table in claim["tables"]) or "the chapter itself"
+    files = ", ".join(f"`{table}.csv`" for table in claim["tables"]) or "no table"
     return f"*{claims.judge(name).verdict}*, from {files}"
 
 

@@ -899,6 +899,26 @@ def tuned(runs: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(picked, ignore_index=True).drop(columns="lead")
 
 
+def breast_arithmetic() -> pd.DataFrame:
+    """Count the breast-cancer table's rows, cases and gaps.
+
+    Returns
+    -------
+    DataFrame
+        One row: ``samples``, ``positives`` and ``missing`` (entries).
+
+    Examples
+    --------
+    >>> breast_arithmetic().loc[0].to_dict()
+    {'samples': 569, 'positives': 212, 'missing': 0}
+    """
+    data = datasets.load_breast_cancer()
+    gaps = int(data.X.isna().sum().sum())
+    return pd.DataFrame(
+        {"samples": [len(data.X)], "positives": [int(data.y.sum())], "missing": [gaps]}
+    )
+
+
 def cervical_arithmetic() -> pd.DataFrame:
     """Count the cervical table's rows, columns and cases, step by step.
 

@@ -17,7 +17,7 @@ from sklearn.tree import DecisionTreeClassifier
 from pvf import datasets, plotting
 from pvf._checks import check_integer
 from pvf._data_tables import registry
-from pvf.claims import VERDICTS, claims, verdict_on_numbers
+from pvf.claims import VERDICTS, Finding, claims, verdict_on_numbers
 from pvf.store import read_result
 from pvf.studies import clinical
 
@@ -28,12 +28,15 @@ __all__ = [
     "cervical_columns",
     "cervical_counts",
     "choices_within_ties",
+    "decide_counts",
+    "decide_shares",
     "effects_of_choices",
     "figure_of_gains",
     "figure_of_leads",
     "figure_of_reached_cases",
     "figure_of_single_runs",
     "figure_of_tie_rules",
+    "found_counts",
     "lead_tests",
     "live_run",
     "readable_choices",
@@ -42,10 +45,8 @@ __all__ = [
     "readable_shares",
     "readable_tests",
     "readable_tuning",
-    "readable_verdicts",
     "simulated_problems",
     "tied_candidates",
-    "verdicts",
 ]
 
 _SHARES = ("win", "loss", "tie")
@@ -220,14 +221,29 @@ def cervical_counts() -> tuple[pd.DataFrame, dict[str, int], str]:
             "**The data are not on this machine**; these are the committed counts of "
             f"{facts['created'][:10]}."
         )
+    return steps, found_counts(steps), origin
+
+
+def found_counts(steps: pd.DataFrame) -> dict[str, int]:
+    """Return our numbers for CER-4.
+
+    Parameters
+    ----------
+    steps : DataFrame
+        From `clinical.cervical_arithmetic`.
+
+    Returns
+    -------
+    dict of str to int
+        ``samples``, ``usable`` and ``features``.
+    """
     rows = steps.set_index("step")
     complete = rows.loc["of these, complete rows"]
-    found = {
+    return {
         "samples": int(rows.loc["as published", "rows"]),
         "usable": int(complete["rows"]),
         "features": int(complete["features"]),
     }
-    return steps, found, origin
 
 
 def cervical_columns() -> pd.DataFrame:
@@ -363,42 +379,6 @@ def _row(
         clear = lead["lead_low"] <= 0 <= lead["lead_high"]
     verdict = verdict_on_numbers(nearest, intervals, same_direction=bool(clear))
     return row | lead.to_dict() | {"verdict": verdict}
-
-
-def verdicts(runs: pd.DataFrame, ids: Sequence[str], *, tie_break: str = "first") -> pd.DataFrame:
-    """Return one verdict a claim, under one tie rule: the weakest over the claim's metrics.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        From `clinical.by_repetition`, with at least two repetitions.
-    ids : sequence of str
-        As in `beside_paper`.
-    tie_break : str, default="first"
-        The tie rule; "first" is what NumPy's ``argmax`` does.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``claim``, ``statement``, ``place``, ``lead: paper (%)``, ``lead: ours (%)`` (the
-        mean over runs with its 95% interval, for each metric) and ``verdict``.
-    """
-    table = beside_paper(runs, ids)
-    table = table[table["tie_break"] == tie_break]
-    rows = []
-    for claim_id, part in table.groupby("claim", sort=False):
-        claim = claims()[claim_id]
-        rows.append(
-            {
-                "claim": claim_id,
-                "statement": claim["statement"],
-                "place": claim["place"],
-                "lead: paper (%)": f"{_paper_lead(claim):.0f}",
-                "lead: ours (%)": "; ".join(_with_interval(part, "lead", 1, ".0f")),
-                "verdict": max(part["verdict"], key=VERDICTS.index),
-            }
-        )
-    return pd.DataFrame(rows)
 
 
 @plotting.style()
@@ -713,40 +693,81 @@ def readable_provenance(provenance: dict) -> pd.DataFrame:
     return pd.DataFrame({"full results": facts})
 
 
-def readable_verdicts(
-    runs: pd.DataFrame,
-    ids: Sequence[str],
-    found: Mapping[str, int],
-    *,
-    data_claim: str = "BRE-5",
-) -> pd.DataFrame:
-    """Return the chapter's verdicts, one row a claim, that on the data's own counts last.
+def decide_shares(claim: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Finding:
+    """Judge a claim on wins, losses and ties from the full results.
 
     Parameters
     ----------
-    runs : DataFrame
-        From `clinical.by_repetition`.
-    ids : sequence of str
-        Claims on shares.
-    found : mapping of str to int
-        Our counts for the claim on the data.
-    data_claim : str, default="BRE-5"
+    claim : mapping
+        The ledger's entry, with ``metrics``, ``sigma`` and ``numbers``.
+    tables : mapping of str to DataFrame
+        The one full table of the claim's data set.
 
     Returns
     -------
-    DataFrame
+    Finding
+        The verdict where the first of tied candidates is taken; the sentence names any other rule
+        under which it differs. The number is the mean lead in percent of splits, over the claim's
+        metrics, from the lowest to the highest limit of their intervals.
     """
-    claim = claims()[data_claim]
-    exact = {key: (value, value) for key, value in found.items()}
-    last = {
-        "claim": data_claim,
-        "statement": claim["statement"],
-        "place": claim["place"],
-        "lead: paper (%)": "–",
-        "lead: ours (%)": "–",
-        "verdict": verdict_on_numbers(claim["numbers"], exact, same_direction=False),
+    (runs,) = tables.values()
+    table = beside_paper(runs, [claim["id"]])
+    found = {
+        rule: max(part["verdict"], key=VERDICTS.index) for rule, part in table.groupby("tie_break")
     }
-    return pd.concat([verdicts(runs, ids), pd.DataFrame([last])]).set_index("claim")
+    first = table[table["tie_break"] == "first"]
+    leads = _with_interval(first, "lead", 1, ".0f")
+    each = "; ".join(
+        f"{row.metric} {lead}" for row, lead in zip(first.itertuples(), leads, strict=True)
+    )
+    shares = "; ".join(
+        f"{row.mean_win:.0f} / {row.mean_loss:.0f} / {row.mean_tie:.0f}"
+        for row in first.itertuples()
+    )
+    says = (
+        f"Wins / losses / ties in % of splits: {shares}. Mean lead: {each}, where the paper has "
+        f"{_paper_lead(claim):.0f}"
+    )
+    others = [
+        f"{_RULE_LABELS[rule]}: {kind}" for rule, kind in found.items() if kind != found["first"]
+    ]
+    says += f". Under other tie rules, {'; '.join(others)}" if others else ", under every tie rule"
+    return Finding(
+        found["first"],
+        says,
+        float(first["lead"].mean()),
+        float(first["lead_low"].min()),
+        float(first["lead_high"].max()),
+    )
+
+
+def decide_counts(claim: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Finding:
+    """Judge a claim on what the data hold, from the committed counts.
+
+    Parameters
+    ----------
+    claim : mapping
+        The ledger's entry; its numbers are those of `breast_arithmetic` or `found_counts`.
+    tables : mapping of str to DataFrame
+        ``breast_data`` or ``cervical_data``.
+
+    Returns
+    -------
+    Finding
+    """
+    (table,) = tables.values()
+    found = found_counts(table) if "step" in table else table.loc[0].to_dict()
+    exact = {key: (value, value) for key, value in found.items()}
+    right = verdict_on_numbers(claim["numbers"], exact, same_direction=False)
+    says = "Our counts: " + ", ".join(f"{key} {value}" for key, value in found.items())
+    if "step" in table:
+        rows = table.set_index("step")
+        dense, filled = rows.iloc[1], rows.loc["instead, gaps filled by 5-NN"]
+        says += (
+            f". {found['usable']} rows are the complete ones; imputation would keep "
+            f"{filled['rows']}. {dense['columns']} columns are left with the outcomes among them"
+        )
+    return Finding(right, says, float(found["samples"]))
 
 
 def _with_interval(table: pd.DataFrame, value: str, scale: float, spec: str) -> list[str]:

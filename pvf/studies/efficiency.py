@@ -22,7 +22,7 @@ from scipy import stats
 from sklearn.metrics import precision_score, recall_score
 
 from pvf._checks import check_integer, check_number
-from pvf.claims import claims, verdict
+from pvf.claims import Finding, claims, verdict
 from pvf.metrics import intervention_efficiency, intervention_efficiency_counts
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CLAIMS",
+    "CLINIC",
+    "CLINIC_MODELS",
     "Identity",
     "best_model_by_room",
     "best_possible",
@@ -39,12 +41,14 @@ __all__ = [
     "check_simulation",
     "closed_form",
     "compare_prevalences",
+    "decide",
     "enriched_study",
     "enumerate_efficiency",
     "expected_captures",
     "float_differences",
     "list_captures",
     "ratio_form",
+    "run_checks",
     "sample_efficiency",
     "simulate_captures",
     "simulate_efficiency",
@@ -57,6 +61,10 @@ __all__ = [
 
 #: The claims that this study decides.
 CLAIMS = ("IE-1", "IE-2", "IE-3", "IE-4")
+
+#: A clinic, and the true and false positives of three models with the same F1 in it.
+CLINIC = {"n_pos": 20, "n_neg": 180}
+CLINIC_MODELS = {"cautious": (8, 4), "balanced": (10, 10), "eager": (15, 25)}
 
 _BLOCK = 2_000_000  # people shuffled at a time: a few megabytes
 
@@ -1095,6 +1103,50 @@ def check_samples(samples: pd.DataFrame, tolerance: float = 1e-9) -> pd.DataFram
     return pd.DataFrame([_check("IE-4", "random sets", agrees, same_side, n_undefined)])
 
 
+def run_checks(*, n_repetitions: int, largest_population: int, seed: int = 0) -> pd.DataFrame:
+    """Run every check of the chapter on Proposition 3.1.
+
+    Parameters
+    ----------
+    n_repetitions : int
+        Of the simulation, and of each random validation set.
+    largest_population : int
+        Of those whose confusion tables are enumerated.
+    seed : int, default=0
+
+    Returns
+    -------
+    DataFrame
+        The rows of all ``check_...`` functions, as `verdicts` takes them.
+    """
+    half = Fraction(1, 2)
+    listed = enumerate_efficiency(range(1, 8), room_step=half, captures=list_captures)
+    enumerated = enumerate_efficiency(range(1, largest_population + 1))
+    simulated = simulate_efficiency(
+        {**CLINIC_MODELS, "nobody flagged": (0, 0), "flags in vain": (0, 20)},
+        capacities=[0.02, 0.05, 0.1, 0.2, 0.4, 0.8],
+        **CLINIC,
+        n_repetitions=n_repetitions,
+        seed=seed,
+    )
+    samples, _ = compare_prevalences(
+        {"flags everybody": (CLINIC["n_pos"], CLINIC["n_neg"]), **CLINIC_MODELS},
+        sizes=[20, 50, 100, 500],
+        **CLINIC,
+        capacity=0.1,
+        n_repetitions=n_repetitions,
+        seed=seed,
+    )
+    parts = [
+        check_identities(symbolic_identities()),
+        check_enumeration(listed, "every set listed"),
+        check_enumeration(enumerated, "every table"),
+        check_simulation(simulated),
+        check_samples(samples),
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
 def verdicts(checks: pd.DataFrame) -> pd.DataFrame:
     """Verdict on each of IE-1 to IE-4 from its checks.
 
@@ -1133,6 +1185,30 @@ def verdicts(checks: pd.DataFrame) -> pd.DataFrame:
             for claim in CLAIMS
         ]
     )
+
+
+def decide(claim: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Finding:
+    """Judge one of IE-1 to IE-4 by all its checks.
+
+    Parameters
+    ----------
+    claim : mapping
+        The ledger's entry.
+    tables : mapping of str to DataFrame
+        With ``efficiency_checks``, from `run_checks`.
+
+    Returns
+    -------
+    Finding
+        Its number is the share of cases that agree, in percent.
+    """
+    checks = tables["efficiency_checks"]
+    row = verdicts(checks).set_index("claim").loc[claim["id"]]
+    names = ", ".join(checks.loc[checks["claim"] == claim["id"], "check"])
+    says = f"{row['agree']:,} of {row['cases']:,} cases agree ({names})"
+    if row["undefined"]:
+        says += f"; in {row['undefined']:,} more the formula is 0/0"
+    return Finding(row["verdict"], says, 100 * float(row["agree"]) / max(float(row["cases"]), 1))
 
 
 def _verdict(cases: int, agree: int, same_side: int) -> str:

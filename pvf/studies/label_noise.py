@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,7 @@ from pvf._checks import check_finite, check_integer, check_interval
 from pvf.metrics import _efficiency_from_counts
 from pvf.validation import f_from_counts
 
-__all__ = ["MODELS", "compare_gaps", "flipped_scores", "penalties", "verdict"]
+__all__ = ["MODELS", "compare_gaps", "decide", "flipped_scores", "penalties", "verdict"]
 
 #: Pairs of models as (true positives, false positives) among 20 cases and 80 controls: the first
 #: of each pair is better by every metric shown, but for recall in the last, which it wins narrowly
@@ -200,10 +201,52 @@ def verdict(gaps: pd.DataFrame, losses: pd.DataFrame) -> str:
         "reproduced" if the loss in every score grows with strength and every gap shrinks with its
         interval clear of the true gap; "direction only" if so for accuracy and precision alone.
     """
-    grows = {key: losses[key].is_monotonic_increasing for key in losses if key.startswith("loss")}
+    grows, shrinks = _parts(gaps, losses)
+    everything = all(grows.values()) and all(shrinks.values())
+    some = all(grows[key] and shrinks[key] for key in ("accuracy", "precision"))
+    return claims.verdict(reproduced=everything, direction=bool(some))
+
+
+def _parts(gaps: pd.DataFrame, losses: pd.DataFrame) -> tuple[dict[str, bool], dict[str, bool]]:
+    """Tell for each metric whether losses grow with strength, and whether every gap shrinks."""
+    grows = {
+        key.removeprefix("loss in "): bool(losses[key].is_monotonic_increasing)
+        for key in losses
+        if key.startswith("loss")
+    }
     true = gaps[gaps["rate"] == 0].set_index(["models", "metric"])["mean"]
     noisy = gaps[gaps["rate"] > 0].set_index(["models", "metric"])
     shrinks = (noisy["high"] < true.loc[noisy.index]).groupby("metric").all()
-    everything = all(grows.values()) and bool(shrinks.all())
-    some = all(grows[f"loss in {key}"] and shrinks[key] for key in ("accuracy", "precision"))
-    return claims.verdict(reproduced=everything, direction=bool(some))
+    return grows, {str(metric): bool(holds) for metric, holds in shrinks.items()}
+
+
+def decide(claim: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> claims.Finding:
+    """Judge LAB-1 from the committed tables.
+
+    Parameters
+    ----------
+    claim : mapping
+        The ledger's entry.
+    tables : mapping of str to DataFrame
+        With ``label_gaps`` and ``label_losses``.
+
+    Returns
+    -------
+    Finding
+        Its number is the largest share of draws in which the worse model of a pair scores higher,
+        in percent.
+    """
+    del claim
+    gaps, losses = tables["label_gaps"], tables["label_losses"]
+    grows, shrinks = _parts(gaps, losses)
+    turned = gaps.loc[gaps["inverted"].idxmax()]
+
+    def named(found: Mapping[str, bool]) -> str:
+        return ", ".join(metric for metric, holds in found.items() if holds) or "no metric"
+
+    says = (
+        f"The loss grows with strength in {named(grows)}; every gap shrinks in {named(shrinks)}. "
+        f"With labels flipped at {turned['rate']:.0%}, the worse of a pair has the higher "
+        f"{turned['metric']} in {turned['inverted']:.0%} of draws"
+    )
+    return claims.Finding(verdict(gaps, losses), says, 100 * float(turned["inverted"]))

@@ -9,11 +9,26 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from pvf.claims import claims, verdict
+from pvf.claims import Finding, claims, verdict
 from pvf.studies import clinical
-from pvf.studies.synthetic_report import PAPER_METRICS, TIE_LABELS
+from pvf.studies.synthetic_report import (
+    PAPER_METRICS,
+    TIE_LABELS,
+    differences,
+    finding_by_rules,
+    group_means,
+)
 
-__all__ = ["cost", "leads", "near_best", "parts_of_real_claims", "real_verdicts"]
+__all__ = [
+    "cost",
+    "decide",
+    "decide_cost",
+    "decide_curves",
+    "leads",
+    "near_best",
+    "parts_of_real_claims",
+    "synthetic_verdicts",
+]
 
 _LARGE = ("IE@0.3", "IE@0.5", "IE@0.7", "IE@0.9")
 
@@ -163,41 +178,60 @@ def parts_of_real_claims(
     return pd.DataFrame(rows)
 
 
-def real_verdicts(parts: pd.DataFrame) -> pd.DataFrame:
-    """Return one verdict a claim.
-
-    A claim is "reproduced" if all its parts hold, "direction only" if its main part does, else
-    "not reproduced". The cost, REAL-1, is "untestable": it needs the authors' machine.
+def decide(claim: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Finding:
+    """Judge one of SEN-7 to SEN-9 from the full clinical results.
 
     Parameters
     ----------
-    parts : DataFrame
-        From `parts_of_real_claims`.
+    claim : mapping
+        The ledger's entry, with the ``metric`` and the ``sigma`` of its main number.
+    tables : mapping of str to DataFrame
+        With ``cervical_cancer`` and ``breast_cancer``.
 
     Returns
     -------
-    DataFrame
-        Indexed by claim: ``statement``, ``place``, ``parts that hold`` and ``verdict``.
+    Finding
+        "reproduced" if all the claim's parts hold, "direction only" if its main part does, else
+        "not reproduced". Its number is the mean lead in percent at that σ by that metric.
     """
-    rows = {}
-    for claim_id, part in parts.groupby("claim", sort=False):
-        claim = claims()[str(claim_id)]
-        holds = part["holds"].astype(bool)
-        main = bool((holds & part["main"].astype(bool)).any())
-        rows[claim_id] = {
-            "statement": claim["statement"],
-            "place": claim["place"],
-            "parts that hold": f"{holds.sum()} of {len(holds)}",
-            "verdict": verdict(reproduced=bool(holds.all()), direction=main),
-        }
-    cost_claim = claims()["REAL-1"]
-    rows["REAL-1"] = {
-        "statement": cost_claim["statement"],
-        "place": cost_claim["place"],
-        "parts that hold": "–",
-        "verdict": "untestable",
-    }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("claim")
+    parts = parts_of_real_claims(tables["cervical_cancer"], tables["breast_cancer"])
+    part = parts[parts["claim"] == claim["id"]]
+    holds = part["holds"].astype(bool)
+    kind = verdict(
+        reproduced=bool(holds.all()), direction=bool((holds & part["main"].astype(bool)).any())
+    )
+    listed = ". ".join(
+        f"{row.part}: {'holds' if row.holds else 'does not hold'} ({row.ours})"
+        for row in part.itertuples()
+    )
+    says = f"{holds.sum()} of {len(holds)} parts hold. {listed}"
+    lead = leads(tables[claim["dataset"].replace("-", "_")], claim["metric"])[claim["sigma"]]
+    return Finding(kind, says, *map(float, _interval(lead)))
+
+
+def decide_cost(claim: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Finding:
+    """Say what REAL-1 would need, and what the experiments cost here.
+
+    Parameters
+    ----------
+    claim : mapping
+        The ledger's entry.
+    tables : mapping of str to DataFrame
+        Full results whose provenance holds their times.
+
+    Returns
+    -------
+    Finding
+        "untestable".
+    """
+    del claim
+    table = cost({name: frame.attrs["provenance"] for name, frame in tables.items()})
+    both = table.loc["both"]
+    says = (
+        "Needs the authors' machine and code. Here one run of both experiments takes "
+        f"{both['minutes']:.1f} minutes on {both['cores']:.0f} cores"
+    )
+    return Finding("untestable", says, float(both["minutes"]))
 
 
 def cost(provenances: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
@@ -232,9 +266,8 @@ def cost(provenances: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
 def synthetic_verdicts(means: pd.DataFrame, tie_break: str) -> pd.DataFrame:
     """Judge SEN-1 to SEN-6 under one tie rule.
 
-    Each claim has parts about the mean lead of a separability group over σ. A lead is *clear* if
-    its 95% interval does not hold zero; "level" means that the intervals of all σ up to 1e-3
-    overlap.
+    Each claim has parts about the mean lead of a separability group over σ. "Positive" means that
+    the 95% interval lies above zero.
 
     Parameters
     ----------
@@ -245,75 +278,84 @@ def synthetic_verdicts(means: pd.DataFrame, tie_break: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row a claim: ``claim``, ``statement``, ``parts that hold`` and ``verdict``:
-        "reproduced" if all parts hold, "direction only" if some do, else "not reproduced".
+        Indexed by claim: ``ours``, the parts that hold and the range of leads at the largest σ, as
+        text; ``number``, the mean of these leads over metrics; ``low`` and ``high``, the lowest
+        and the highest limit of their intervals; and ``verdict``: "reproduced" if all parts hold,
+        "direction only" if some do, else "not reproduced".
     """
-    table = means[(means["tie_break"] == tie_break) & means["metric"].isin(PAPER_METRICS)]
-    table = table.set_index(["n_samples", "group", "metric", "sigma"]).sort_index()
-    small, large = [1e-6, 1e-5, 1e-4, 1e-3], 1e-1
+    rows = {claim: _judged_curves(means, claim, tie_break) for claim in _CURVES}
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("claim")
 
-    def values(n_samples: int, group: str, column: str = "difference") -> pd.DataFrame:
-        part = table.loc[(n_samples, group), column]
-        return part.reset_index().pivot_table(index="metric", columns="sigma", values=column)
 
-    def positive_at_small(n_samples: int, group: str) -> bool:
-        return bool((values(n_samples, group, "low")[small] > 0).all(axis=None))
-
-    def rises(n_samples: int, group: str) -> bool:
-        lead = values(n_samples, group)
-        return bool((lead[large] > lead[small].max(axis=1)).all())
-
-    def dips(n_samples: int, group: str) -> bool:
-        lead = values(n_samples, group)
-        return bool((lead[[1e-3, 1e-2]].min(axis=1) < lead[1e-6]).all() and rises(n_samples, group))
-
-    late = ["IE@0.7", "IE@0.9"]
-    low50, low100, moderate100 = (
-        values(*key) for key in ((50, "low"), (100, "low"), (100, "moderate"))
+def _judged_curves(means: pd.DataFrame, claim: str, tie_break: str) -> dict[str, Any]:
+    """Return one row of `synthetic_verdicts`."""
+    n_samples, group = _CURVES[claim]
+    part = means[(means["n_samples"] == n_samples) & (means["group"] == group)]
+    part = part[(part["tie_break"] == tie_break) & part["metric"].isin(PAPER_METRICS)]
+    lead, low, high = (
+        part.pivot_table(index="metric", columns="sigma", values=column)
+        for column in ("difference", "low", "high")
     )
-    parts: dict[str, list[bool]] = {
-        "SEN-1": [
-            positive_at_small(50, "low"),
-            bool((low50[1e-2] < low50[1e-3]).all()),
-            bool(low50.loc["F1/accuracy", large] < 0),
-        ],
-        "SEN-2": [positive_at_small(50, "moderate"), dips(50, "moderate")],
-        "SEN-3": [rises(50, "high")],
-        "SEN-4": [positive_at_small(100, "low"), bool((low100[large] < 0).all())],
-        "SEN-5": [
-            dips(100, "moderate"),
-            bool((moderate100.loc[late] < 0).all(axis=None)),
-        ],
-        "SEN-6": [rises(100, "high")],
+    holds, at_large = _parts_of_curves(claim, lead, low), lead[_LARGEST]
+    return {
+        "ours": (
+            f"{sum(holds)} of {len(holds)} parts hold, {at_large.min():+.0f} to "
+            f"{at_large.max():+.0f} of 5,000 at σ = {_LARGEST:g}"
+        ),
+        "number": at_large.mean(),
+        "low": low[_LARGEST].min(),
+        "high": high[_LARGEST].max(),
+        "verdict": verdict(reproduced=all(holds), direction=any(holds)),
     }
-    rows = []
-    for claim, holds in parts.items():
-        rows.append(
-            {
-                "claim": claim,
-                "statement": claims()[claim]["statement"],
-                "parts that hold": f"{sum(holds)} of {len(holds)}",
-                "verdict": verdict(reproduced=all(holds), direction=any(holds)),
-            }
-        )
-    return pd.DataFrame(rows)
 
 
-def readable_synthetic_verdicts(means: pd.DataFrame) -> pd.DataFrame:
-    """Return `synthetic_verdicts` under the three tie rules side by side, one row a claim.
+#: People and separability group of each claim on the synthetic curves.
+_CURVES = {
+    "SEN-1": (50, "low"),
+    "SEN-2": (50, "moderate"),
+    "SEN-3": (50, "high"),
+    "SEN-4": (100, "low"),
+    "SEN-5": (100, "moderate"),
+    "SEN-6": (100, "high"),
+}
+_SMALL, _LARGEST = [1e-6, 1e-5, 1e-4, 1e-3], 1e-1
+
+
+def _parts_of_curves(claim: str, lead: pd.DataFrame, low: pd.DataFrame) -> list[bool]:
+    """Tell which parts of a claim hold, from leads and their lower limits: metrics × σ."""
+    positive = bool((low[_SMALL] > 0).all(axis=None))
+    rises = bool((lead[_LARGEST] > lead[_SMALL].max(axis=1)).all())
+    dips = rises and bool((lead[[1e-3, 1e-2]].min(axis=1) < lead[1e-6]).all())
+    parts = {
+        "SEN-1": [
+            positive,
+            bool((lead[1e-2] < lead[1e-3]).all()),
+            bool(lead.loc["F1/accuracy", _LARGEST] < 0),
+        ],
+        "SEN-2": [positive, dips],
+        "SEN-3": [rises],
+        "SEN-4": [positive, bool((lead[_LARGEST] < 0).all())],
+        "SEN-5": [dips, bool((lead.loc[["IE@0.7", "IE@0.9"]] < 0).all(axis=None))],
+        "SEN-6": [rises],
+    }
+    return parts[claim]
+
+
+def decide_curves(claim: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Finding:
+    """Judge one of SEN-1 to SEN-6 from the full sweep.
 
     Parameters
     ----------
-    means : DataFrame
-        From `synthetic_report.group_means`.
+    claim : mapping
+        The ledger's entry.
+    tables : mapping of str to DataFrame
+        With ``synthetic_sweep``.
 
     Returns
     -------
-    DataFrame
+    Finding
+        The verdict and numbers where ties are split evenly; the sentence has the other tie rules.
     """
-    columns: dict[str, pd.Series] = {}
-    for rule, label in TIE_LABELS.items():
-        part = synthetic_verdicts(means, rule).set_index("claim")
-        columns["statement"] = part["statement"]
-        columns[label] = part["verdict"] + " (" + part["parts that hold"] + " parts)"
-    return pd.DataFrame(columns)
+    means = group_means(differences(tables["synthetic_sweep"]))
+    found = {rule: _judged_curves(means, claim["id"], rule) for rule in TIE_LABELS}
+    return finding_by_rules(found)

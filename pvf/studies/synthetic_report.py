@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,7 +12,7 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from pvf import plotting
-from pvf.claims import claims
+from pvf.claims import Finding, claims
 from pvf.claims import verdict as judge
 from pvf.studies.synthetic import METRICS, SIGMAS
 
@@ -22,16 +23,18 @@ __all__ = [
     "agreement",
     "best_sigma",
     "cost_per_data_set",
+    "decide",
+    "decide_cost",
+    "decide_metric_choice",
     "differences",
     "figure_of_best_sigma",
     "figure_of_sensitivity",
     "figure_of_shares",
+    "finding_by_rules",
     "group_means",
     "halves",
     "metric_choice",
-    "other_verdicts",
     "positive_shares",
-    "readable_verdicts",
     "scale_to_paper",
     "verdicts",
     "with_groups",
@@ -388,18 +391,73 @@ def figure_of_sensitivity(means: pd.DataFrame, n_samples: int, tie_break: str) -
     return figure
 
 
-def _interval_text(part: pd.DataFrame) -> str:
-    low, high = part["difference"].min(), part["difference"].max()
-    return f"{low:+.0f}" if low == high else f"{low:+.0f} to {high:+.0f}"
+#: What we found on a claim: a row for each share or mean, in the paper's unit, and a verdict.
+_Found = tuple[pd.DataFrame, str]
 
 
-def _shares_claim(shares: pd.DataFrame, metrics: Sequence[str], paper: float) -> tuple[str, str]:
-    """Judge a share of configurations in percent, by a normal interval over the configurations."""
-    part = shares[shares["metric"].isin(metrics)]["positive"]
+def _shares_claim(shares: pd.DataFrame, metrics: Sequence[str]) -> pd.DataFrame:
+    """Return shares of configurations in percent, with a normal interval over configurations."""
+    part = shares[shares["metric"].isin(metrics)].set_index("metric")["positive"]
     error = 1.96 * np.sqrt(part * (1 - part) / 180)
-    covers = (part - error <= paper / 100) & (paper / 100 <= part + error)
-    found = ", ".join(f"{value:.0%}" for value in part)
-    return found, judge(reproduced=covers.all(), direction=bool((part - error > 0.5).all()))
+    return 100 * pd.DataFrame({"difference": part, "low": part - error, "high": part + error})
+
+
+def _judged(rows: pd.DataFrame, best: pd.DataFrame, tie_break: str) -> dict[str, _Found]:
+    """Judge SYN-1 to SYN-8 under one tie rule."""
+    shares = positive_shares(rows)
+    shares = shares[shares["tie_break"] == tie_break]
+    best = best[best["tie_break"] == tie_break].set_index(["n_samples", "group", "metric"])
+    best = best[["difference", "low", "high"]].sort_index()
+    found: dict[str, _Found] = {}
+
+    narrow, wide = (
+        _shares_claim(shares, metrics) for metrics in (["IE@0.1", "IE@0.3"], ["IE@0.7", "IE@0.9"])
+    )
+    paper = _number("SYN-1", "share")
+    covers = ((narrow["low"] <= paper) & (paper <= narrow["high"])).all()
+    most = (narrow["low"] > 50).all()
+    found["SYN-1"] = narrow, judge(reproduced=bool(covers), direction=bool(most))
+    clear = bool((wide["low"] > _number("SYN-2", "share")).all())
+    less = bool(wide["difference"].max() < narrow["difference"].min())
+    found["SYN-2"] = wide, judge(reproduced=clear and less, direction=clear)
+
+    low50 = best.loc[(50, "low")].loc[list(PAPER_METRICS)]
+    least, largest = _number("SYN-3", "least"), _number("SYN-3", "most")
+    inside = (low50["low"] <= largest) & (low50["high"] >= least)
+    leads = bool((low50["low"] > 0).all())
+    found["SYN-3"] = low50, judge(reproduced=bool(inside.all()), direction=leads)
+    moderate50 = best.loc[(50, "moderate")].loc[list(PAPER_METRICS)]
+    larger = moderate50["difference"].loc[["IE@0.1", "IE@0.5", "IE@0.7"]].min()
+    smaller = moderate50["difference"].loc[["IE@0.3", "IE@0.9"]].max()
+    leads = bool((moderate50["low"] > 0).all())
+    found["SYN-4"] = moderate50, judge(reproduced=leads and larger > smaller, direction=leads)
+    high50 = best.loc[(50, "high")].loc[list(PAPER_METRICS)]
+    # Kendall below -0.79 lets one neighbouring pair be out of order ("almost monotonically").
+    falling = stats.kendalltau(range(5), high50["difference"].iloc[:5] + 1e-9 * np.arange(5))
+    leads = bool((high50["low"] > 0).all())
+    keeps = high50["difference"].loc["F1/accuracy"] > high50["difference"].iloc[:5].median()
+    found["SYN-5"] = (
+        high50,
+        judge(reproduced=leads and keeps and falling.statistic < -0.79, direction=leads),
+    )
+
+    loses = best.loc[(100, "moderate")].loc[["IE@0.7", "IE@0.9"]]
+    trails = bool((loses["high"] < 0).all())
+    little = bool((loses["high"] >= -_number("SYN-6", "at_most")).all())
+    found["SYN-6"] = loses, judge(reproduced=trails and little, direction=trails)
+    n100 = best.loc[100]
+    others = n100.drop(index=[("moderate", "IE@0.7"), ("moderate", "IE@0.9")])
+    others = others[others.index.get_level_values("metric").isin(PAPER_METRICS)]
+    strong = ["IE@0.1", "IE@0.3", "IE@0.5", "F1/accuracy"]
+    top = others.loc["high"].loc[strong, "difference"].min()
+    rest = others.drop(index=[("high", metric) for metric in strong])["difference"].max()
+    leads = bool((others["low"] > 0).all())
+    found["SYN-7"] = others, judge(reproduced=leads and top > rest, direction=leads)
+
+    significant = 100 * (shares["significant"] + shares["reversed"]).mean()
+    every = pd.DataFrame({"difference": [significant], "low": np.nan, "high": np.nan})
+    found["SYN-8"] = every, judge(reproduced=significant == 100, direction=False)
+    return found
 
 
 def verdicts(rows: pd.DataFrame, best: pd.DataFrame, tie_break: str) -> pd.DataFrame:
@@ -417,80 +475,136 @@ def verdicts(rows: pd.DataFrame, best: pd.DataFrame, tie_break: str) -> pd.DataF
     Returns
     -------
     DataFrame
-        One row a claim: ``claim``, ``statement``, ``ours`` and ``verdict``.
+        Indexed by claim: ``ours``, the range over the claim's cases as text; ``number``, their
+        mean; ``low`` and ``high``, the lowest and the highest limit of their 95% intervals; and
+        ``verdict``. The unit is percent of configurations for SYN-1, SYN-2 and SYN-8, choices of
+        5,000 for the others.
     """
-    shares = positive_shares(rows)
-    shares = shares[shares["tie_break"] == tie_break]
-    best = best[best["tie_break"] == tie_break].set_index(["n_samples", "group", "metric"])
-    best = best[["difference", "low", "high"]].sort_index()
-    found: dict[str, tuple[str, str]] = {}
-    found["SYN-1"] = _shares_claim(shares, ["IE@0.1", "IE@0.3"], _number("SYN-1", "share"))
-    wide = shares[shares["metric"].isin(["IE@0.7", "IE@0.9"])]["positive"]
-    narrow = shares[shares["metric"].isin(["IE@0.1", "IE@0.3"])]["positive"]
-    clear = wide - 1.96 * np.sqrt(wide * (1 - wide) / 180) > 0.5
-    found["SYN-2"] = (
-        ", ".join(f"{value:.0%}" for value in wide),
-        judge(reproduced=bool(clear.all() and wide.max() < narrow.min()), direction=clear.all()),
-    )
+    table = {}
+    for claim, (cases, kind) in _judged(rows, best, tie_break).items():
+        spec, unit = (".0f", "%") if claim in _SHARES else ("+.0f", "")
+        ends = dict.fromkeys(
+            f"{value:{spec}}{unit}" for value in cases["difference"].agg(["min", "max"])
+        )
+        table[claim] = {
+            "ours": " to ".join(ends),
+            "number": cases["difference"].mean(),
+            "low": cases["low"].min(),
+            "high": cases["high"].max(),
+            "verdict": kind,
+        }
+    return pd.DataFrame.from_dict(table, orient="index").rename_axis("claim")
 
-    low50 = best.loc[(50, "low")].loc[list(PAPER_METRICS)]
-    least, most = _number("SYN-3", "least"), _number("SYN-3", "most")
-    inside = (low50["low"] <= most) & (low50["high"] >= least)
-    found["SYN-3"] = (
-        _interval_text(low50),
-        judge(reproduced=inside.all(), direction=(low50["low"] > 0).all()),
+
+_SHARES = ("SYN-1", "SYN-2", "SYN-8")
+
+
+def decide(claim: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Finding:
+    """Judge one of SYN-1 to SYN-8 from the full sweep.
+
+    Parameters
+    ----------
+    claim : mapping
+        The ledger's entry.
+    tables : mapping of str to DataFrame
+        With ``synthetic_sweep``.
+
+    Returns
+    -------
+    Finding
+        The verdict and numbers where ties are split evenly; the sentence has the other tie rules.
+    """
+    rows = differences(tables["synthetic_sweep"])
+    means = scale_to_paper(group_means(rows))
+    best = best_sigma(means, means)
+    found = {rule: verdicts(rows, best, rule).loc[claim["id"]].to_dict() for rule in TIE_LABELS}
+    return finding_by_rules(found, " of configurations" if claim["id"] in _SHARES else " of 5,000")
+
+
+def finding_by_rules(found: Mapping[str, Mapping[str, Any]], unit: str = "") -> Finding:
+    """Return a finding whose verdict is that of evenly split ties, and which names all rules.
+
+    Parameters
+    ----------
+    found : mapping of str to mapping
+        For each tie rule of `TIE_LABELS`: ``ours``, ``number``, ``low``, ``high``, ``verdict``.
+    unit : str
+        What to write after the first rule's numbers.
+
+    Returns
+    -------
+    Finding
+    """
+    even = found["even"]
+    others = "; ".join(
+        f"{label}: {found[rule]['ours']}, {found[rule]['verdict']}"
+        for rule, label in TIE_LABELS.items()
+        if rule != "even"
     )
-    moderate50 = best.loc[(50, "moderate")].loc[list(PAPER_METRICS)]
-    larger = moderate50["difference"].loc[["IE@0.1", "IE@0.5", "IE@0.7"]].min()
-    smaller = moderate50["difference"].loc[["IE@0.3", "IE@0.9"]].max()
-    positive = (moderate50["low"] > 0).all()
-    found["SYN-4"] = (
-        _interval_text(moderate50),
-        judge(reproduced=positive and larger > smaller, direction=positive),
+    says = f"{even['ours']}{unit}, {TIE_LABELS['even']}. With {others}"
+    low, high = (None if np.isnan(even[key]) else float(even[key]) for key in ("low", "high"))
+    return Finding(even["verdict"], says, float(even["number"]), low, high)
+
+
+def decide_metric_choice(claim: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Finding:
+    """Judge SYN-9: F1 finds the true pair more often up to μ = 2.5, accuracy above.
+
+    Parameters
+    ----------
+    claim : mapping
+        The ledger's entry.
+    tables : mapping of str to DataFrame
+        With ``synthetic_sweep``.
+
+    Returns
+    -------
+    Finding
+        Its number is the smallest lead of F1 up to μ = 2.5, in percentage points.
+    """
+    del claim
+    choice = metric_choice(tables["synthetic_sweep"])
+    lead = choice["F1"] - choice["accuracy"]
+    parts = {}
+    for name in ("μ ≤ 2.5", "μ > 2.5"):
+        middle, width = (part.xs(name, level="range") for part in (lead, choice["half_width"]))
+        parts[name] = pd.DataFrame({"lead": middle, "low": middle - width, "high": middle + width})
+    below, above = parts.values()
+    holds = bool((below["low"] > 0).all() and (above["high"] < 0).all())
+    says = "F1 less accuracy, in points: " + "; ".join(
+        f"{part['lead'].min():+.1f} to {part['lead'].max():+.1f} for {name}"
+        for name, part in parts.items()
     )
-    high50 = best.loc[(50, "high")].loc[list(PAPER_METRICS)]
-    # Kendall below -0.79 lets one neighbouring pair be out of order ("almost monotonically").
-    falling = stats.kendalltau(range(5), high50["difference"].iloc[:5] + 1e-9 * np.arange(5))
-    positive = (high50["low"] > 0).all()
-    keeps = high50["difference"].loc["F1/accuracy"] > high50["difference"].iloc[:5].median()
-    found["SYN-5"] = (
-        _interval_text(high50),
-        judge(reproduced=positive and keeps and falling.statistic < -0.79, direction=positive),
+    smallest = below.loc[below["lead"].idxmin()]
+    kind = judge(reproduced=holds, direction=bool((below["lead"] > 0).all()))
+    return Finding(kind, says, *(float(smallest[key]) for key in ("lead", "low", "high")))
+
+
+def decide_cost(claim: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Finding:
+    """Judge SYN-10: whether the paper's seconds a data set follow from its minutes.
+
+    Parameters
+    ----------
+    claim : mapping
+        The ledger's entry.
+    tables : mapping of str to DataFrame
+        With ``synthetic_sweep``, whose provenance holds our time.
+
+    Returns
+    -------
+    Finding
+        "reproduced" if the seconds follow with the right number of configurations, "direction
+        only" if with the wrong one. Its number is the former, in seconds.
+    """
+    seconds, printed = cost_per_data_set(), claim["numbers"]["seconds"]
+    ours = tables["synthetic_sweep"].attrs["provenance"]["wall_time"]
+    says = (
+        f"{claim['numbers']['minutes_50']:,} minutes on {claim['numbers']['cores']} cores are "
+        f"{seconds['corrected']:.1f} s a data set, since one size has 90 configurations; the "
+        f"paper's {printed:g} s come from dividing by the 180 of both. Our whole sweep took "
+        f"{ours:.0f} s"
     )
-    loses = best.loc[(100, "moderate")].loc[["IE@0.7", "IE@0.9"]]
-    limit = -_number("SYN-6", "at_most")
-    trails = (loses["high"] < 0).all()
-    found["SYN-6"] = (
-        _interval_text(loses),
-        judge(reproduced=trails and (loses["high"] >= limit).all(), direction=trails),
-    )
-    n100 = best.loc[100]
-    others = n100.drop(index=[("moderate", "IE@0.7"), ("moderate", "IE@0.9")])
-    others = others[others.index.get_level_values("metric").isin(PAPER_METRICS)]
-    strong = ["IE@0.1", "IE@0.3", "IE@0.5", "F1/accuracy"]
-    top = others.loc["high"].loc[strong, "difference"].min()
-    rest = others.drop(index=[("high", metric) for metric in strong])["difference"].max()
-    positive = (others["low"] > 0).all()
-    found["SYN-7"] = (
-        _interval_text(others),
-        judge(reproduced=positive and top > rest, direction=positive),
-    )
-    significant = (shares["significant"] + shares["reversed"]).mean()
-    found["SYN-8"] = (
-        f"{significant:.0%} of configurations",
-        judge(reproduced=significant == 1, direction=False),
-    )
-    return pd.DataFrame(
-        [
-            {
-                "claim": claim,
-                "statement": claims()[claim]["statement"],
-                "ours": ours,
-                "verdict": verdict,
-            }
-            for claim, (ours, verdict) in found.items()
-        ]
-    )
+    right, wrong = (round(seconds[key], 1) == printed for key in ("corrected", "printed"))
+    return Finding(judge(reproduced=right, direction=wrong), says, seconds["corrected"])
 
 
 def metric_choice(table: pd.DataFrame) -> pd.DataFrame:
@@ -518,78 +632,6 @@ def metric_choice(table: pd.DataFrame) -> pd.DataFrame:
     size = sums.pivot_table(values="n_repetitions", **keys)
     error = np.sqrt((share * (1 - share) / size).sum(axis=1))
     return (share * 100).assign(half_width=1.96 * error * 100)
-
-
-def readable_verdicts(rows: pd.DataFrame, best: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the verdicts of chapter 2 under each tie rule, one row a claim.
-
-    Parameters
-    ----------
-    rows, best
-        As in `verdicts`.
-    table : DataFrame
-        From `pvf.studies.synthetic.run_sweep`, for SYN-9.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by claim: ``statement``; and what we found, with the verdict, for each tie rule.
-    """
-    columns = {}
-    for rule, label in TIE_LABELS.items():
-        part = verdicts(rows, best, rule).set_index("claim")
-        columns["statement"] = part["statement"]
-        columns[label] = part["verdict"] + " (" + part["ours"] + ")"
-    result = pd.DataFrame(columns)
-    choice = metric_choice(table)
-    lead = choice["F1"] - choice["accuracy"]
-    below, above = lead.xs("μ ≤ 2.5", level="range"), lead.xs("μ > 2.5", level="range")
-    width = choice["half_width"]
-    holds = (below > width.xs("μ ≤ 2.5", level="range")).all()
-    holds = holds and (above < -width.xs("μ > 2.5", level="range")).all()
-    verdict = judge(reproduced=bool(holds), direction=bool((below > 0).all()))
-    text = f"{verdict} (F1 less accuracy: {below.min():+.1f} to {below.max():+.1f} below, "
-    text += f"{above.min():+.1f} to {above.max():+.1f} above)"
-    result.loc["SYN-9"] = [claims()["SYN-9"]["statement"], "–", text, "–"]
-    return result
-
-
-def other_verdicts(found: dict[str, str], provenance: dict) -> pd.DataFrame:
-    """Return SYN-10 and verdicts found elsewhere, one row a claim.
-
-    Parameters
-    ----------
-    found : dict of str to str
-        Verdicts by claim.
-    provenance : dict
-        Of the full sweep, for its wall time.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by claim: ``statement``, ``ours``, ``verdict``. SYN-10 is *direction only* if the
-        paper's seconds a data set follow from its minutes with the wrong number of
-        configurations, and *reproduced* if with the right one.
-    """
-    seconds = cost_per_data_set()
-    printed = _number("SYN-10", "seconds")
-    right = round(seconds["corrected"], 1) == printed
-    wrong = round(seconds["printed"], 1) == printed
-    ours = f"{seconds['corrected']:.1f} s from the paper's minutes; the whole sweep took us "
-    ours += f"{provenance['wall_time']:.0f} s"
-    rows = {"SYN-10": (ours, judge(reproduced=right, direction=wrong))}
-    rows |= {claim: ("see above", verdict) for claim, verdict in found.items()}
-    return pd.DataFrame(
-        [
-            {
-                "claim": claim,
-                "statement": claims()[claim]["statement"],
-                "ours": ours_text,
-                "verdict": verdict,
-            }
-            for claim, (ours_text, verdict) in rows.items()
-        ]
-    ).set_index("claim")
 
 
 def _number(claim: str, key: str) -> float:

@@ -1,0 +1,104 @@
+"""How each chapter was run and each committed table made, as values for the status page."""
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from claims_page import Lazy
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+from pvf.project import Project
+
+SHOWN = ("Python", "numpy", "scipy", "pandas", "scikit-learn")
+SCALES = {"full": "full", "reduced": "reduced", "other": "values chosen by hand"}
+
+
+def chapters_table(project: Project) -> str:
+    """Markdown table of the executed notebooks, from what papermill and the runner noted."""
+    rows = []
+    for path in sorted(project.chapters.glob("*.ipynb")):
+        notebook = nbformat.read(path, as_version=4)
+        noted, papermill = notebook.metadata["pvf"], notebook.metadata["papermill"]
+        versions = {name: noted["inputs"].get(name) for name in SHOWN}
+        rows.append(
+            {
+                "Chapter": f"[](chapters/{path.name})",
+                "Run": SCALES[noted["scale"]],
+                "Commit": noted["commit"].removeprefix("commit "),
+                "Wall time": _duration(papermill["duration"]),
+                "Parameters": _pairs(papermill["parameters"]),
+                "Run at": papermill["start_time"][:16].replace("T", " "),
+                "Versions": ", ".join(f"{name} {v}" for name, v in versions.items() if v),
+            }
+        )
+    return _markdown(rows)
+
+
+def results_table(project: Project) -> str:
+    """Markdown table of the committed tables, from their provenance."""
+    rows = []
+    for path in sorted(project.results.glob("*.json")):
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        settings = dict(facts["settings"])
+        repetitions = settings.pop("n_repetitions", "–")
+        machine = facts["machine"]
+        rows.append(
+            {
+                "Table": (
+                    f"`{path.stem}`: {{download}}`CSV <results/{path.stem}.csv>`, "
+                    f"{{download}}`provenance <results/{path.name}>`"
+                ),
+                "Holds": facts["notes"].replace("|", "\\|"),
+                "Rows": f"{facts['rows']:,}",
+                "Commit": _commit(facts["git"]),
+                "Seed": facts["seed"],
+                "Repetitions": f"{repetitions:,}" if isinstance(repetitions, int) else repetitions,
+                "Other settings": _pairs(settings) or "–",
+                "Wall time": _duration(facts["wall_time"]),
+                "Machine": f"{machine['cpu']}, {machine['cores']} cores, {machine['platform']}",
+                "Made": facts["created"][:10],
+            }
+        )
+    return _markdown(rows)
+
+
+def _commit(git: dict[str, Any]) -> str:
+    if not git["commit"]:
+        return "unknown"
+    return f"{git['commit'][:10]}" + (" with uncommitted changes" if git["dirty"] else "")
+
+
+def _duration(seconds: float) -> str:
+    """Wall time in the unit that a person would use."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def _pairs(values: dict[str, Any]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values.items())
+
+
+def _markdown(rows: list[dict[str, Any]]) -> str:
+    lines = [list(rows[0]), ["---"] * len(rows[0]), *(list(row.values()) for row in rows)]
+    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+
+
+def add_values(app: Sphinx, config: Config) -> None:
+    """Offer the tables to the page as ``{{ chapters_table }}`` and ``{{ results_table }}``."""
+    project = Project(Path(app.srcdir))
+    config.myst_substitutions = {
+        **config.myst_substitutions,
+        "chapters_table": Lazy(partial(chapters_table, project)),
+        "results_table": Lazy(partial(results_table, project)),
+    }
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Register with Sphinx."""
+    app.connect("config-inited", add_values)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

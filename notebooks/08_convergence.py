@@ -85,9 +85,12 @@ pd.concat(scores).style.format(precision=3).set_uuid("convergence-population")
 # that of this run with its interval; lines in the figures are the full results.
 
 # %%
+from pvf.figures import keep_data
 from pvf.store import read_result
 
 table = convergence.run_checks(n_repetitions=n_repetitions, seed=seed)
+for label in ("fig-convergence-errors", "fig-convergence-selection"):
+    keep_data(label, table)
 full, provenance = read_result("convergence")
 
 # %% [markdown]

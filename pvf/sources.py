@@ -74,7 +74,7 @@ def table_code(name: str, read: Reader = read_source) -> dict[str, str]:
     Examples
     --------
     >>> sorted(table_code("synthetic_sweep"))[-2:]
-    ['pvf.studies.tables', 'pvf.validation']
+    ['pvf.studies.synthetic', 'pvf.studies.tables']
     """
     library = _Library(read)
     make = library.maker(name)

@@ -70,6 +70,7 @@ def digests(name, path=None, old="", new=""):
         ("pvf/studies/flat.py", "# at once", "# in time"),
         ("pvf/studies/flat.py", '"""Run it."""', '"""Run it, and say so."""'),
         ("pvf/studies/flat.py", "-> Data:", "-> object:"),
+        ("pvf/studies/flat.py", "seed: int", "seed: float"),
         ("pvf/studies/flat.py", "Data(_helper(seed))", "Data(\n        _helper(seed),\n    )"),
         ("pvf/studies/flat.py", "return plotting.PALETTE", "return table"),
         ("pvf/plotting.py", "[]", "['red']"),
@@ -80,7 +81,8 @@ def digests(name, path=None, old="", new=""):
     ids=[
         "comment",
         "docstring",
-        "annotation",
+        "annotation of the result",
+        "annotation of an argument",
         "layout",
         "figure",
         "plotting",

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import re
 import tomllib
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -74,7 +75,7 @@ def table_code(name: str, read: Reader = read_source) -> dict[str, str]:
     Examples
     --------
     >>> sorted(table_code("synthetic_sweep"))[-2:]
-    ['pvf.studies.tables', 'pvf.validation']
+    ['pvf.studies.synthetic', 'pvf.studies.tables']
     """
     library = _Library(read)
     make = library.maker(name)
@@ -151,12 +152,10 @@ class _Library:
         module = self.module(_TABLES)
         entries = module.definitions.get("TABLES") if module else None
         for node in ast.walk(entries) if entries else ():
-            if isinstance(node, ast.Dict):
-                for key, value in zip(node.keys, node.values, strict=True):
-                    if isinstance(key, ast.Constant) and key.value == table:
-                        made = _keyword(value, "make")
-                        if made is not None:
-                            return made
+            for key, value in _items(node):
+                made = _keyword(value, "make") if _can_be(key, table) else None
+                if made is not None:
+                    return made
         raise ValueError(f"name must be a table of {_TABLES} there, got {table!r}.")
 
     def follow(self, where: str, node: ast.AST) -> None:
@@ -203,6 +202,25 @@ def _defined(node: ast.AST) -> Iterator[str]:
     for target in targets:
         if isinstance(target, ast.Name) and target.id != "__all__":
             yield target.id
+
+
+def _items(node: ast.AST) -> Iterator[tuple[ast.AST | None, ast.AST]]:
+    """Yield the keys and values of a dict, or the one pair of a dict comprehension."""
+    if isinstance(node, ast.Dict):
+        yield from zip(node.keys, node.values, strict=True)
+    elif isinstance(node, ast.DictComp):
+        yield node.key, node.value
+
+
+def _can_be(key: ast.AST | None, text: str) -> bool:
+    """Tell whether a key is a text, or an f-string that can give it."""
+    if isinstance(key, ast.JoinedStr):
+        parts = [
+            re.escape(str(part.value)) if isinstance(part, ast.Constant) else ".+"
+            for part in key.values
+        ]
+        return re.fullmatch("".join(parts), text) is not None
+    return isinstance(key, ast.Constant) and key.value == text
 
 
 def _keyword(call: ast.AST, name: str) -> ast.expr | None:

@@ -18,7 +18,11 @@ def _wrapped(**arguments):
     """Wrap it."""
     return deep.measure(**arguments)
 
-TABLES = {"one": FullTable(make=run, settings={}), "two": FullTable(make=_wrapped, settings={})}
+TABLES = {
+    "one": FullTable(make=run, settings={}),
+    "two": FullTable(make=_wrapped, settings={}),
+    **{f"many_{n}": FullTable(make=partial(run, n=n), settings={}) for n in ("a", "b")},
+}
 '''
 FLAT = '''
 import numpy as np
@@ -70,6 +74,7 @@ def digests(name, path=None, old="", new=""):
         ("pvf/studies/flat.py", "# at once", "# in time"),
         ("pvf/studies/flat.py", '"""Run it."""', '"""Run it, and say so."""'),
         ("pvf/studies/flat.py", "-> Data:", "-> object:"),
+        ("pvf/studies/flat.py", "seed: int", "seed: float"),
         ("pvf/studies/flat.py", "Data(_helper(seed))", "Data(\n        _helper(seed),\n    )"),
         ("pvf/studies/flat.py", "return plotting.PALETTE", "return table"),
         ("pvf/plotting.py", "[]", "['red']"),
@@ -80,7 +85,8 @@ def digests(name, path=None, old="", new=""):
     ids=[
         "comment",
         "docstring",
-        "annotation",
+        "annotation of the result",
+        "annotation of an argument",
         "layout",
         "figure",
         "plotting",
@@ -111,6 +117,15 @@ def test_changes_of_reached_code_are_named(name, path, old, new, changed):
     """A change anywhere below the table's function shows, with the module's name."""
     found = changed_modules(digests(name), digests(name, path, old, new))
     assert found == changed if changed else found
+
+
+def test_tables_made_in_a_loop_are_found():
+    """A key that an f-string makes leads to the same code, and follows its changes."""
+    assert set(digests("many_a")) == set(digests("one"))
+    found = changed_modules(
+        digests("many_b"), digests("many_b", "pvf/studies/flat.py", "np.exp", "np.log")
+    )
+    assert found == ["pvf.studies.flat"]
 
 
 def test_a_table_that_is_none_is_refused():

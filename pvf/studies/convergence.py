@@ -161,7 +161,7 @@ def exact_law(
     --------
     >>> values, chances = exact_law(np.array([0.0, 1.0]), np.array([False, True]), 1.0, 1)
     >>> float(round(chances.sum(), 12)), float(round(chances @ values[-1], 3))
-    (1.0, 0.492)
+    (1.0, 0.496)
     """
     chances = _landing(x, [threshold], sigma)[0]
     tp_law, fp_law = (_sum_of_binomials(chances[part], n_replicas) for part in (y, ~y))

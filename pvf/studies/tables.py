@@ -257,5 +257,13 @@ def make_table(
         wall_time=time.perf_counter() - start,
         folder=folder,
         notes=notes,
-        code=table_code(name),
+        code=_code(name),
     )
+
+
+def _code(name: str) -> dict[str, str] | None:
+    """Return digests of a table's code; None for one that was added while running."""
+    try:
+        return table_code(name)
+    except ValueError:
+        return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import nbformat
 import pandas as pd
@@ -40,12 +40,15 @@ class ChapterFigure:
         The first sentence of its caption.
     tables : tuple of str
         Committed tables behind it, by name.
+    has_data : bool
+        False for one that ``book/figures.toml`` lists without a table: it illustrates.
     """
 
     label: str
     stem: str
     shows: str
-    tables: tuple[str, ...] = field(default=())
+    tables: tuple[str, ...] = ()
+    has_data: bool = True
 
 
 class _Csv:
@@ -128,7 +131,9 @@ def chapter_figures(project: Project) -> list[ChapterFigure]:
             given = cell.metadata.get("mystnb", {}).get("figure", {})
             if "name" in given:
                 label, shows = given["name"], first_sentence(given.get("caption", ""))
-                figures.append(ChapterFigure(label, stem, shows, tuple(tables.get(label, ()))))
+                behind = tuple(tables.get(label, ()))
+                has_data = bool(behind) or label not in tables
+                figures.append(ChapterFigure(label, stem, shows, behind, has_data))
     return figures
 
 

@@ -126,6 +126,19 @@ def test_data_that_do_not_fit_the_figures_are_refused(small, toml, kept, says):
         path.write_text(good)
 
 
+def test_figure_listed_without_a_table_only_illustrates(small):
+    """An empty list says that a figure has no data; one that is not listed has its own run's."""
+    path = small.root / "book" / "figures.toml"
+    good = path.read_text()
+    try:
+        for text, has_data in (("fig-a-one = []", False), ("", True), (good, True)):
+            path.write_text(text)
+            assert [figure.has_data for figure in chapter_figures(small)] == [has_data]
+            check_tables(small, {} if text else {"fig-a-one": ""})
+    finally:
+        path.write_text(good)
+
+
 # --- the real book ------------------------------------------------------------------------------
 
 
@@ -137,7 +150,9 @@ def test_every_figure_of_a_chapter_has_a_label_and_is_listed_once():
     assert tables_of_figures(REPOSITORY).keys() <= set(labels)
 
 
-@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.label)
+@pytest.mark.parametrize(
+    "figure", [f for f in FIGURES if f.has_data], ids=lambda figure: figure.label
+)
 def test_data_behind_each_figure_can_be_had(built_book, figure):
     """Each figure links to its tables, byte by byte, and to what its page's run drew, as CSV."""
     page = built_book.html / "book" / "chapters" / f"{figure.stem}.html"

@@ -70,7 +70,9 @@ def list_of_figures(project: Project) -> str:
     """Markdown table: each figure, the command that draws it, its data and what makes them."""
     rows = ["| Figure | What it shows | Drawn by | Data behind it |", "| --- " * 4 + "|"]
     for figure in chapter_figures(project):
-        data = [f"`{name}.csv`" for name in figure.tables] or ["made by the same command"]
+        data = [f"`{name}.csv`" for name in figure.tables]
+        if not data:
+            data = ["made by the same command" if figure.has_data else "none: it illustrates"]
         cells = [
             f"{{numref}}`{figure.label}`",
             figure.shows.replace("|", "\\|"),

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from pvf.store import results_folder, write_result
-from pvf.studies import clinical
+from pvf.studies import clinical, multiplicity
 from pvf.studies.synthetic import run_sweep
 
 __all__ = ["TABLES", "FullTable", "make_table"]
@@ -91,6 +91,15 @@ def _cervical_data(*, seed: int, n_jobs: int | None, out: Path | None) -> pd.Dat
     return clinical.cervical_arithmetic()
 
 
+def _rounded(make: Callable[..., pd.DataFrame]) -> Callable[..., pd.DataFrame]:
+    """Return a table with six decimals."""
+
+    def rounded(**arguments: Any) -> pd.DataFrame:
+        return make(**arguments).round(6)
+
+    return rounded
+
+
 #: All full-scale tables by name, which is also the name of the file in ``book/results``.
 TABLES = {
     "breast_cancer": FullTable(
@@ -146,6 +155,52 @@ TABLES = {
         settings={},
         seed=0,
         notes="The arithmetic of the cervical-cancer table, step by step.",
+    ),
+    "capacity_networks": FullTable(
+        make=_rounded(multiplicity.run_networks),
+        settings={"n_models": 100, "n_repetitions": 5, "n_perturbed": 300},
+        seed=20261128,
+        notes=(
+            "Rashomon Capacity of networks trained from many seeds on Adult and COMPAS, and what "
+            "ensembles and calibration make of it: one row for each data set, training, number of "
+            "epochs, split, way and epsilon, rounded to six decimals."
+        ),
+        measured=("seconds",),
+    ),
+    "capacity_logistic": FullTable(
+        make=_rounded(multiplicity.run_logistic),
+        settings={"n_models": 100, "n_repetitions": 5, "n_perturbed": 300},
+        seed=20261128,
+        notes=(
+            "Rashomon Capacity around one logistic regression, as four ways find it: one row for "
+            "each data set, penalty, split, way and epsilon, rounded to six decimals."
+        ),
+        measured=("seconds",),
+    ),
+    "capacity_greedy": FullTable(
+        make=_rounded(multiplicity.run_greedy),
+        settings={"n_models": 163, "n_repetitions": 3},
+        seed=20261128,
+        notes=(
+            "How much of the capacity of a set of networks on COMPAS a few of them keep: one row "
+            "for each split, first model, rule, half of the test part and number of models."
+        ),
+    ),
+    "capacity_awp": FullTable(
+        make=_rounded(multiplicity.run_awp),
+        settings={
+            "n_repetitions": 5,
+            "n_perturbed": 300,
+            "n_repetitions_paper": 2,
+            "n_perturbed_paper": 40,
+        },
+        seed=20261128,
+        notes=(
+            "Rashomon Capacity that adversarial weight perturbation finds around networks on Adult "
+            "and COMPAS, with PyTorch: one row for each data set, network, split and epsilon, "
+            "rounded to six decimals."
+        ),
+        measured=("seconds",),
     ),
 }
 

@@ -116,8 +116,8 @@ class Training(NamedTuple):
 #: The chapter's own networks; the same on features as they are, which is the authors' code; and
 #: the paper's optimiser from the first steps on.
 TRAININGS = {
-    "standardised": Training("standard", "adam", {"adult": (1, 2, 5), "compas": (1, 2, 5, 10, 20)}),
-    "unscaled": Training("none", "adam", {"adult": (5,), "compas": (20,)}, 30),
+    "standardised": Training("standard", "adam", {"adult": (1, 2, 4), "compas": (1, 2, 5, 10)}),
+    "unscaled": Training("none", "adam", {"adult": (4,), "compas": (10,)}, 20, 3),
     "slow": Training("standard", "sgd", {"compas": (1, 2, 5, 10, 20, 50, 100)}, 20, 3),
 }
 
@@ -404,7 +404,7 @@ def run_networks(
     epsilons: Sequence[float] = EPSILONS,
     n_models: int = 100,
     n_repetitions: int = 5,
-    n_perturbed: int = 300,
+    n_perturbed: int = 150,
     seed: int = 0,
     n_jobs: int | None = None,
     out: Path | None = None,
@@ -710,7 +710,7 @@ def run_logistic(
     penalties: Sequence[float] = (1e-5, 1e-4, 1e-3, 1.0),
     n_models: int = 100,
     n_repetitions: int = 5,
-    n_perturbed: int = 300,
+    n_perturbed: int = 150,
     seed: int = 0,
     n_jobs: int | None = None,
     out: Path | None = None,
@@ -976,9 +976,9 @@ def run_awp(
     networks: Sequence[str] = ("standardised", "paper"),
     epsilons: Sequence[float] = EPSILONS,
     n_repetitions: int = 5,
-    n_perturbed: int = 300,
-    n_repetitions_paper: int = 2,
-    n_perturbed_paper: int = 40,
+    n_perturbed: int = 150,
+    n_repetitions_paper: int = 1,
+    n_perturbed_paper: int = 30,
     seed: int = 0,
     n_jobs: int | None = None,
     out: Path | None = None,

@@ -158,7 +158,7 @@ TABLES = {
     ),
     "capacity_networks": FullTable(
         make=_rounded(multiplicity.run_networks),
-        settings={"n_models": 100, "n_repetitions": 5, "n_perturbed": 300},
+        settings={"n_models": 100, "n_repetitions": 5, "n_perturbed": 150},
         seed=20261128,
         notes=(
             "Rashomon Capacity of networks trained from many seeds on Adult and COMPAS, and what "
@@ -169,7 +169,7 @@ TABLES = {
     ),
     "capacity_logistic": FullTable(
         make=_rounded(multiplicity.run_logistic),
-        settings={"n_models": 100, "n_repetitions": 5, "n_perturbed": 300},
+        settings={"n_models": 100, "n_repetitions": 5, "n_perturbed": 150},
         seed=20261128,
         notes=(
             "Rashomon Capacity around one logistic regression, as four ways find it: one row for "
@@ -190,9 +190,9 @@ TABLES = {
         make=_rounded(multiplicity.run_awp),
         settings={
             "n_repetitions": 5,
-            "n_perturbed": 300,
-            "n_repetitions_paper": 2,
-            "n_perturbed_paper": 40,
+            "n_perturbed": 150,
+            "n_repetitions_paper": 1,
+            "n_perturbed_paper": 30,
         },
         seed=20261128,
         notes=(

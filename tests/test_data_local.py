@@ -65,7 +65,7 @@ def test_cifar_of_another_size_is_refused(tmp_path, monkeypatch):
     """A batch that is cut short, or absent, is named."""
     monkeypatch.setenv("PVF_DATA_DIR", str(tmp_path))
     write_cifar(tmp_path, BATCHES[:5])
-    with pytest.raises(datasets.DataMismatchError, match="test_batch.bin"):
+    with pytest.raises(datasets.DataMismatchError, match=r"test_batch\.bin"):
         datasets.load_cifar10()
     write_cifar(tmp_path, BATCHES, size=3073)
     with pytest.raises(datasets.DataMismatchError, match="got 3073"):

@@ -866,7 +866,7 @@ def figure_of_epochs(networks: pd.DataFrame, *, epsilon: float = 0.01) -> Figure
         axes.minorticks_off()
     panels[0].axhline(np.log(2), color="0.5", linestyle=":", linewidth=1)
     panels[0].annotate("a coin", (1, np.log(2)), (0, 3), textcoords="offset points", size=8)
-    panels[0].legend(fontsize=8)
+    panels[0].legend(loc="lower left", fontsize=8)
     return figure
 
 
@@ -890,7 +890,7 @@ def figure_of_costs(
     -------
     matplotlib Figure
     """
-    figure, panels = _panels(2, (7.4, 3.7), sharey=True)
+    figure, panels = _panels(2, (7.4, 3.7), sharey=True, sharex=True)
     for axes, (dataset, name) in zip(panels, _DATASETS.items(), strict=True):
         rows = _weakest_penalty(logistic[logistic["dataset"] == dataset])
         ways = {
@@ -912,6 +912,8 @@ def figure_of_costs(
                 label=f"{label} ({int(found['n_trained'].iloc[0])} trained)",
             )
         axes.set(title=name, xscale="log", yscale="log", xlabel="Time (seconds)")
+        axes.set_xticks([0.1, 1, 10, 100, 1000], ["0.1", "1", "10", "100", "1000"])
+        axes.minorticks_off()
     panels[0].set_ylabel(f"Mean capacity above 1, ε = {epsilon:g}")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8)

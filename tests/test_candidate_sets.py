@@ -1,5 +1,6 @@
 """The candidates as Rashomon sets: against the experiments themselves and against plain loops."""
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -276,14 +277,15 @@ def test_patients_of_a_repetition_are_pooled(one_split, breast):
 
 def test_result_does_not_depend_on_workers_and_grows_by_repetitions():
     """Two workers give the same bits, and more repetitions begin with the fewer."""
-    arguments = {"problem": "synthetic, μ = 1.5", "n_external": 50}
-    one = candidate_sets.run_candidate_sets(n_repetitions=20, **arguments)
-    two = candidate_sets.run_candidate_sets(n_repetitions=20, n_jobs=2, **arguments)
+    arguments = {"problem": "synthetic, μ = 1.5", "n_external": 20}
+    one = candidate_sets.run_candidate_sets(n_repetitions=12, **arguments)
+    with joblib.parallel_config(backend="threading"):
+        two = candidate_sets.run_candidate_sets(n_repetitions=12, n_jobs=2, **arguments)
     assert_frame_equal(one.sets, two.sets)
     assert_frame_equal(one.patients, two.patients)
-    fewer = candidate_sets.run_candidate_sets(n_repetitions=10, **arguments)
+    fewer = candidate_sets.run_candidate_sets(n_repetitions=3, **arguments)
     assert_frame_equal(fewer.sets, one.sets[: len(fewer.sets)])
-    other = candidate_sets.run_candidate_sets(n_repetitions=10, seed=5, **arguments)
+    other = candidate_sets.run_candidate_sets(n_repetitions=3, seed=5, **arguments)
     assert not other.sets.equals(fewer.sets)
 
 
@@ -308,7 +310,7 @@ def test_wrong_argument_is_named(arguments, error, message):
     ("name", "problem", "n"),
     [
         ("candidate_sets_breast", "breast-cancer", 1),
-        ("candidate_sets_synthetic", "synthetic, μ = 2.5", 20),
+        ("candidate_sets_synthetic", "synthetic, μ = 2.5", 5),
     ],
 )
 def test_first_repetitions_of_the_committed_tables_come_out_again(name, problem, n):

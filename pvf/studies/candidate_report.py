@@ -22,6 +22,7 @@ from pvf.store import read_result
 from pvf.studies.candidate_sets import METRICS, N_CAPACITIES, N_DISTANCES, PROBLEMS, Findings
 
 __all__ = [
+    "answers",
     "capacity_of_groups",
     "central_ranks",
     "error_shares",
@@ -31,6 +32,7 @@ __all__ = [
     "figure_of_separation",
     "full_findings",
     "live_agreement",
+    "readable_answers",
     "readable_central_ranks",
     "readable_conflicts",
     "readable_errors",
@@ -618,6 +620,79 @@ def figure_of_separation(table: pd.DataFrame) -> Figure:
     figure.supxlabel("area under the ROC curve, over splits or data sets", fontsize=10)
     plt.close(figure)  # a notebook would show it twice
     return figure
+
+
+# --- all four answers ---------------------------------------------------------------------------
+
+
+def answers(
+    findings: Findings, *, metric: str = "IE@0.1", epsilon: float = EPSILON
+) -> pd.DataFrame:
+    """Return one number for each of the four questions, one row a problem.
+
+    Parameters
+    ----------
+    findings : Findings
+        From `candidate_sets.run_candidate_sets` or `full_findings`.
+    metric : str, default="IE@0.1"
+    epsilon : float, default=0.1
+
+    Returns
+    -------
+    DataFrame
+        Each number with ``_low`` and ``_high``: ``conflict``, the share of external patients on
+        whom the set's decisions conflict; ``nearer``, by how much of the ranks PVF's choice lies
+        nearer to the set's middle than the traditional one; ``top_fifth``, the share of PVF's
+        errors that the fifth of patients with the largest capacity carries; ``auc``, how well the
+        capacity on the validation sample tells whether the choices differ. ``n_repetitions`` (of
+        synthetic data: data sets) and ``n_splits``. Of tied candidates the first is taken.
+    """
+    sets = findings.sets[findings.sets["epsilon"] == epsilon]
+    sets = sets[sets["metric"] == metric]
+    patients = findings.patients[findings.patients["metric"] == metric]
+    conflict = _over_repetitions(sets, ["problem"], {"conflict": (0, 1)}).set_index("problem")
+    ranks = central_ranks(sets)
+    nearer = ranks[ranks["tie_break"] == "first"].set_index("problem")
+    errors = error_shares(patients, epsilon=epsilon)
+    errors = errors[(errors["group"] == 0) & (errors["error"] == "error_pvf")].set_index("problem")
+    told = separation(sets, epsilon=epsilon)
+    told = told[(told["outcome"] == "differs") & (told["predictor"] == "capacity_validation")]
+    parts = {
+        "conflict": conflict.filter(regex="^conflict"),
+        "nearer": nearer.filter(regex="^nearer"),
+        "top_fifth": errors.filter(regex="^share").rename(
+            columns=lambda name: name.replace("share", "top_fifth")
+        ),
+        "auc": told.set_index("problem")[["auc", "auc_low", "auc_high"]],
+        "counts": told.set_index("problem")[["n_repetitions", "n_splits"]],
+    }
+    return pd.concat(list(parts.values()), axis=1)
+
+
+def readable_answers(table: pd.DataFrame) -> pd.DataFrame:
+    """Return `answers`'s table as text.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `answers`.
+
+    Returns
+    -------
+    DataFrame
+    """
+    columns = {
+        "1. patients with conflicting decisions (%)": ("conflict", ".0f", 100),
+        "2. PVF nearer to the middle than the traditional choice (rank)": ("nearer", "+.2f", 1),
+        "3. share of PVF's errors in the fifth with most capacity (%)": ("top_fifth", ".0f", 100),
+        "4. AUC of the capacity for differing choices": ("auc", ".2f", 1),
+    }
+    shown = {name: _with_interval(table, *how) for name, how in columns.items()}
+    counts = {
+        "repetitions": table["n_repetitions"].astype(str),
+        "splits or data sets": table["n_splits"].astype(str),
+    }
+    return pd.DataFrame(shown | counts, index=table.index)
 
 
 # --- the run on the page beside the full results ------------------------------------------------

@@ -204,10 +204,11 @@ def test_kept_shares_by_a_literal_count():
 def test_greedy_run_chooses_on_one_half_and_judges_on_both(made_up):
     """Greedy keeps more than random on the samples it chose on; shares grow with the size."""
     table = multiplicity.run_greedy(
-        n_models=8, n_chosen=4, n_repetitions=1, n_starts=2, epsilon=1.0
+        n_models=8, n_kept=7, n_chosen=4, n_repetitions=1, n_starts=2, epsilon=1.0
     )
-    assert len(table) == 2 * 2 * 2 * 4
-    for _, rows in table.groupby(["start", "rule", "judged"]):
+    assert len(table) == 2 * 2 * 2 * 2 * 4
+    assert (table["set_size"] == 7).all()
+    for _, rows in table.groupby(["training", "start", "rule", "judged"]):
         assert rows["size"].tolist() == [1, 2, 3, 4]
         assert rows["share"].is_monotonic_increasing
     mean = table[table["size"] == 3].groupby(["judged", "rule"])["share"].mean()

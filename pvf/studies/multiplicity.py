@@ -576,7 +576,9 @@ def isotonic(scores: Array, y: NDArray[np.int64], new: Array) -> Array:
 def run_greedy(
     *,
     dataset: str = "compas",
-    n_models: int = 163,
+    trainings: Sequence[str] = ("standardised", "unscaled"),
+    n_models: int = 180,
+    n_kept: int = 163,
     n_chosen: int = 30,
     epsilon: float = 0.05,
     n_repetitions: int = 3,
@@ -592,9 +594,11 @@ def run_greedy(
     Parameters
     ----------
     dataset : str
-    n_models : int
-        Networks that are trained, as many as the paper's set has; those within ``epsilon`` of the
-        best are the set.
+    trainings : sequence of str
+        Keys of `TRAININGS`.
+    n_models, n_kept : int
+        Networks that are trained; of those within ``epsilon`` of the best, the first ``n_kept`` are
+        the set. The paper's has 163.
     n_chosen : int
         Most models to choose.
     epsilon : float
@@ -607,8 +611,8 @@ def run_greedy(
     Returns
     -------
     DataFrame
-        One row a repetition, start, ``rule`` ("greedy" or "random"), ``judged`` ("same samples" or
-        "other samples") and ``size``: ``share``, what of the mean capacity above 1 is kept, the
+        One row a ``training``, repetition, start, ``rule`` ("greedy" or "random"), ``judged``
+        ("same samples" or "other samples") and ``size``: ``share``, what of the mean capacity above 1 is kept, the
         same of the largest 5% (``share_tail``), ``distance`` (largest distance between the two
         cumulative distributions), and the ``set_size``.
     """
@@ -616,6 +620,7 @@ def run_greedy(
     settings = {
         "dataset": dataset,
         "n_models": n_models,
+        "n_kept": n_kept,
         "n_chosen": n_chosen,
         "epsilon": epsilon,
         "n_starts": n_starts,
@@ -623,7 +628,7 @@ def run_greedy(
     }
     return run_blocks(
         _greedy_block,
-        range(n_repetitions),
+        [(training, repetition) for training in trainings for repetition in range(n_repetitions)],
         study="capacity-greedy",
         settings=settings,
         n_jobs=n_jobs,
@@ -632,19 +637,22 @@ def run_greedy(
 
 
 def _greedy_block(
-    repetition: int,
+    block: tuple[str, int],
     *,
     dataset: str,
     n_models: int,
+    n_kept: int,
     n_chosen: int,
     epsilon: float,
     n_starts: int,
     seed: int,
 ) -> pd.DataFrame:
-    parts = _parts_of(dataset, seed, repetition)
-    last = TRAININGS["standardised"].epochs[dataset][-1]
-    scores = train_networks(parts, _seeds(seed, repetition, n_models), [last])[0][0]
-    inside = rashomon_set(log_losses(scores, parts.y_test), epsilon)
+    name, repetition = block
+    training = TRAININGS[name]
+    parts = _parts_of(dataset, seed, repetition, scaling=training.scaling)
+    seeds, last = _seeds(seed, repetition, n_models), training.epochs[dataset][-1]
+    scores = train_networks(parts, seeds, [last], solver=training.solver)[0][0]
+    inside = rashomon_set(log_losses(scores, parts.y_test), epsilon)[:n_kept]
     scores, half = scores[inside], len(parts.y_test) // 2
     halves = {"same samples": slice(half), "other samples": slice(half, None)}
     rng = np.random.default_rng([seed, repetition, 2])
@@ -658,7 +666,7 @@ def _greedy_block(
                 key = {"start": int(start), "rule": rule, "judged": judged}
                 frames.append(kept_shares(scores[:, part], order).assign(**key))
     table = pd.concat(frames, ignore_index=True)
-    return table.assign(repetition=repetition, set_size=len(scores))
+    return table.assign(training=name, repetition=repetition, set_size=len(scores))
 
 
 def kept_shares(scores: Array, order: ArrayLike) -> pd.DataFrame:

@@ -375,7 +375,7 @@ def live_networks(full: pd.DataFrame, *, n_models: int, n_repetitions: int, seed
             n_models=n_models,
             n_repetitions=n_repetitions,
             seed=seed,
-            n_jobs=-1,
+            n_jobs=-1 if n_repetitions > 1 else 1,
         )
     except DataUnavailableError as error:
         return (

@@ -234,11 +234,12 @@ TABLES = {
     ),
     "capacity_greedy": FullTable(
         make=_rounded(multiplicity.run_greedy),
-        settings={"n_models": 163, "n_repetitions": 3},
+        settings={"n_models": 180, "n_kept": 163, "n_repetitions": 3},
         seed=20261128,
         notes=(
             "How much of the capacity of a set of networks on COMPAS a few of them keep: one row "
-            "for each split, first model, rule, half of the test part and number of models."
+            "for each training, split, first model, rule, half of the test part and number of "
+            "models, rounded to six decimals."
         ),
     ),
     "capacity_awp": FullTable(

@@ -612,9 +612,9 @@ def run_greedy(
     -------
     DataFrame
         One row a ``training``, repetition, start, ``rule`` ("greedy" or "random"), ``judged``
-        ("same samples" or "other samples") and ``size``: ``share``, what of the mean capacity above 1 is kept, the
-        same of the largest 5% (``share_tail``), ``distance`` (largest distance between the two
-        cumulative distributions), and the ``set_size``.
+        ("same samples" or "other samples") and ``size``: ``share``, what of the mean capacity above
+        1 is kept, the same of the largest 5% (``share_tail``), ``distance`` (largest distance
+        between the two cumulative distributions), and the ``set_size``.
     """
     _ensure_data([dataset])
     settings = {

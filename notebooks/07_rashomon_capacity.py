@@ -152,8 +152,8 @@ table.style.set_uuid("rashomon-known")
 
 # %% [markdown]
 # A hundred seeds find {glue:text}`rashomon_known_seeds:.0f`% of the capacity that there is: they all
-# lead to nearly the same model. The gradient steps of AWP find {glue:text}`rashomon_known_awp:.0f`%,
-# and the exact optimum costs no more than they do.
+# lead to nearly the same model. The gradient steps of AWP find {glue:text}`rashomon_known_awp:.0f`%.
+# The exact optimum finds it all, in a time of the same order.
 #
 # ## Adult and COMPAS
 #
@@ -202,9 +202,8 @@ possible = multiplicity_report.readable_logistic(logistic)
 possible.style.set_uuid("rashomon-logistic")
 
 # %% [markdown]
-# Training again, whether from other seeds or on resampled data, finds a small part of what equally
-# good models can say. For most people there is a regression within 0.01 of the best that says
-# something else. A few extreme scores on Adult, at ε of 0.02 and more, lie in directions in which
+# Training again, whether from other seeds or on resampled data, finds a tenth at most of what equally
+# good models can say. AWP finds more than half of it on Adult and most of it on COMPAS. A few extreme scores on Adult, at ε of 0.02 and more, lie in directions in which
 # hardly any person lies, and are certified to a wider gap; the table of results gives it.
 #
 # Now the networks. Both ways see the same persons.
@@ -215,10 +214,11 @@ found.style.set_uuid("rashomon-networks")
 
 # %% [markdown]
 # {numref}`fig-rashomon-costs` sets the capacity against time. One trained network with AWP shows more
-# than a hundred do; but its searches are made person by person, and a hundred small networks are
-# trained in seconds. The claim that AWP is cheaper holds in models trained, not in time.
+# than a hundred do, and for 150 persons it does so in less time. But its searches are made person by
+# person, so that for the whole test part (column *for all persons*, extrapolated) it takes longer. The
+# claim that AWP is cheaper holds in models trained, not in time, for networks as small as these.
 
-# %% mystnb={"figure": {"name": "fig-rashomon-costs", "caption": "Mean capacity above 1 that each way finds at ε = 0.01, against its time for 150 persons; standard errors over five splits. Blue: logistic regression. Orange: networks."}, "image": {"alt": "Two panels with logarithmic axes, Adult and COMPAS. The exact optimum and AWP lie a hundred times or more above the sampled logistic regressions; AWP on networks lies several times above the sampled networks, at the right."}}
+# %% mystnb={"figure": {"name": "fig-rashomon-costs", "caption": "Mean capacity above 1 that each way finds at ε = 0.01, against its time for 150 persons; standard errors over five splits. Blue: logistic regression. Orange: networks."}, "image": {"alt": "Two panels with logarithmic axes, Adult and COMPAS. The exact optimum and AWP lie a hundred times or more above the sampled logistic regressions; AWP on networks lies several times above the sampled networks, to the left of them."}}
 multiplicity_report.figure_of_costs(logistic, networks, awp)
 
 # %% [markdown]
@@ -231,8 +231,8 @@ multiplicity_report.figure_of_tails(networks, awp)
 
 # %% [markdown]
 # AWP finds more with a larger ε. Sampling does not: networks that are trained to the end all lie
-# within 0.01 of the best, so that a larger ε lets no other model in. It is unequal training, not a
-# larger set, that makes sampled capacity grow.
+# within 0.01 of the best, so that a larger ε lets no other model in. On unscaled features, as in the
+# authors' code, losses differ from seed to seed, and there a larger ε does let more in.
 #
 # {numref}`fig-rashomon-curves` shows everybody.
 
@@ -251,12 +251,12 @@ both = multiplicity_report.readable_decisions(networks, awp)
 both.style.set_uuid("rashomon-decisions")
 
 # %% [markdown]
-# On COMPAS decisions conflict for many people whose scores hardly move, since scores there are close
-# to 0.5. On Adult it is the other way round. Either number alone would mislead.
+# Scores move less on COMPAS than on Adult, and yet decisions conflict more often, since more scores
+# lie close to 0.5 there. Either number alone would mislead.
 #
 # ## Training
 #
-# How long is trained matters more than how many. {numref}`fig-rashomon-epochs` follows the sampled
+# How long networks are trained matters too. {numref}`fig-rashomon-epochs` follows the sampled
 # set on COMPAS over the epochs.
 
 # %% mystnb={"figure": {"name": "fig-rashomon-epochs", "caption": "Loss of the best network and mean capacity of the sampled set at ε = 0.01, over the epochs of training on COMPAS; standard errors over splits. The authors' code makes 200 full-batch steps, as many as ten epochs of ours."}, "image": {"alt": "Two panels. The loss falls with training, sooner for Adam than for SGD. The capacity of the sampled set is largest in the first epochs and falls as training goes on."}}
@@ -264,8 +264,10 @@ multiplicity_report.figure_of_epochs(networks)
 
 # %% [markdown]
 # The longer networks are trained, the less the sampled ones disagree: much of what seeds show is
-# unfinished training. The next table has the other two trainings: on unscaled features, and the
-# paper's own networks, perturbed.
+# unfinished training. Perturbed, it is the other way round. The next table, at ε = 0.05, also has
+# the paper's own networks, five hidden layers after a hundred or two hundred steps on unscaled
+# features: their loss is far from what the small ones reach, and no small change of their weights
+# moves anybody much. An undertrained network has little to disagree on.
 
 # %%
 trained = multiplicity_report.readable_trainings(networks, awp)
@@ -278,7 +280,7 @@ trained.style.set_uuid("rashomon-trainings")
 # one, each time the one that raises the mean capacity most, and judges the choice on people that it
 # did not see.
 
-# %% mystnb={"figure": {"name": "fig-rashomon-greedy", "caption": "What a subset of the networks on COMPAS keeps: share of the mean capacity above 1 (left), and largest distance between the distributions of the capacity of subset and set (right); standard errors over three splits. Dotted line: ten models."}, "image": {"alt": "Two panels. The greedy curve rises quickly and flattens; on other persons it is slightly lower; at random it is far lower. The distance falls accordingly."}}
+# %% mystnb={"figure": {"name": "fig-rashomon-greedy", "caption": "Share of the mean capacity above 1 that a subset of the networks on COMPAS keeps, for networks trained on standardised and on unscaled features; standard errors over three splits. Dotted line: ten models."}, "image": {"alt": "Two panels. The greedy curves rise quickly and flatten, a little lower on other persons; at random they are far lower."}}
 multiplicity_report.figure_of_greedy(greedy)
 
 # %% [markdown]
@@ -300,11 +302,17 @@ remedies.style.set_uuid("rashomon-remedies")
 # Averaging five networks takes most of the disagreement out. Isotonic calibration adds to it: its
 # steps are learned from few persons and differ from model to model. Platt's changes little.
 #
-# And the penalty of a logistic regression, by the exact optimum at ε = 0.01:
+# And the penalty of a logistic regression, by the exact optimum at ε = 0.01, from strong (a small C)
+# to hardly any:
 
 # %%
 penalties = multiplicity_report.readable_penalties(logistic)
 penalties.style.set_uuid("rashomon-penalties")
+
+# %% [markdown]
+# A strong penalty lowers the capacity in scores, as claimed, and accuracy with it. It does not lower
+# that in decisions: on COMPAS it draws all scores towards 0.5, where the smallest move changes the
+# decision, so that in the end everybody is in conflict.
 
 # %% [markdown]
 # ## The candidates of PVF are Rashomon sets
@@ -487,6 +495,7 @@ multiplicity_report.readable_verdicts().style.set_uuid("rashomon-verdicts")
 # seeds shows little: in logistic regression next to nothing of what is there. Perturbing the weights
 # of one model shows most of it, and for logistic regression the exact answer is as cheap. Sampled
 # capacity is also a matter of training: networks that are trained to the end agree more. Ensembles
-# lower it; calibration may raise it.
+# lower it; calibration may raise it, and so may a penalty, in decisions.
 #
-# Intervals here speak of new splits of the same data.
+# Intervals here speak of new splits of the same data. Times are those of one machine, which also did
+# other work.

@@ -106,6 +106,7 @@ def invented_greedy(share=0.95, distance=0.05):
     rng = np.random.default_rng(0)
     rows = [
         {
+            "training": training,
             "repetition": repetition,
             "start": start,
             "rule": rule,
@@ -116,6 +117,7 @@ def invented_greedy(share=0.95, distance=0.05):
             "distance": distance,
             "set_size": 163,
         }
+        for training in ("standardised", "unscaled")
         for repetition in range(3)
         for start in (0, 4)
         for rule in ("greedy", "random")

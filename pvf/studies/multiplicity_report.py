@@ -1162,9 +1162,10 @@ def decide_greedy(claim: Claim, tables: Tables) -> Finding:
     columns = ["share", "share_tail", "distance", "set_size"]
     splits = table.groupby(["training", "repetition"], as_index=False)[columns].mean()
     found = means(splits, ["training"], columns).set_index("training")
-    words = {"unscaled": "on features as they are", "standardised": "on standardised ones"}
+    found["share_high"] = found["share_high"].clip(upper=1)  # a part of the whole
+    words = {"unscaled": "trained on features as they are", "standardised": "on standardised ones"}
     says = [
-        f"{what} {100 * row['share']:.0f}% ({100 * row['share_low']:.0f} to "
+        f"{what}, {100 * row['share']:.0f}% ({100 * row['share_low']:.0f} to "
         f"{100 * row['share_high']:.0f}) of the mean capacity above 1 and "
         f"{100 * row['share_tail']:.0f}% of that of the top 5%, the distributions being at most "
         f"{100 * row['distance']:.0f} percentage points apart"
@@ -1176,7 +1177,7 @@ def decide_greedy(claim: Claim, tables: Tables) -> Finding:
             reproduced=bool(row["share_low"] >= 0.9 and row["distance"] <= 0.1),
             direction=bool(row["share_low"] >= 0.5),
         ),
-        f"{chosen} of {row['set_size']:.0f} networks keep, on persons that the choice did not see, "
+        f"{chosen} of {row['set_size']:.0f} networks keep, on persons that the choice did not see: "
         + "; ".join(says)
         + ".",
         100 * float(row["share"]),

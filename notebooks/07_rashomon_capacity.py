@@ -60,7 +60,8 @@
 #   standardised features; the unscaled ones stand beside them.
 #
 # Networks
-# : Two hidden layers of 50 units trained by Adam, as in the authors' own notebook on COMPAS. The
+# : Two hidden layers of 50 units trained by Adam, as in the authors' own notebook on COMPAS; four
+#   epochs on Adult, ten on COMPAS. The
 #   paper's larger ones (five hidden layers, full-batch steps) are perturbed beside them.
 #
 # Which loss
@@ -114,9 +115,8 @@ examples = multiplicity_report.paper_examples().set_index("example")
 examples.style.format("{:.4f}", subset=["scores", "decisions"]).set_uuid("rashomon-examples")
 
 # %% [markdown]
-# Two models that contradict each other outweigh three that nearly agree. And where decisions hide
-# that scores nearly agree, they also hide that they don't: the three similar models of equation (7)
-# count two conflicting decisions.
+# Two models that contradict each other outweigh three that nearly agree. Their decisions don't tell
+# the two sets apart: each holds two that conflict.
 #
 # Does any set of scores break a property of Definition 1? We draw random sets, of two to five
 # classes.
@@ -164,7 +164,6 @@ table.style.set_uuid("rashomon-known")
 from IPython.display import Markdown
 
 from pvf.store import read_result
-from pvf.studies.clinical_report import readable_provenance
 
 names = [f"capacity_{part}" for part in ("networks", "logistic", "greedy", "awp")]
 (networks, _), (logistic, _), (greedy, _), (awp, _) = map(read_result, names)
@@ -178,12 +177,7 @@ Markdown(
 # Where the full results come from:
 
 # %%
-import pandas as pd
-
-origin = [readable_provenance(read_result(name)[1]) for name in names]
-origin = pd.concat(origin, axis=1, keys=[name.removeprefix("capacity_") for name in names])
-origin.columns = origin.columns.droplevel(1)
-origin.style.set_uuid("rashomon-provenance")
+multiplicity_report.readable_provenances(names).style.set_uuid("rashomon-provenance")
 
 # %% [markdown]
 # Two more data sets of the paper are not to be had here.
@@ -230,7 +224,7 @@ multiplicity_report.figure_of_costs(logistic, networks, awp)
 multiplicity_report.figure_of_tails(networks, awp)
 
 # %% [markdown]
-# AWP finds more with a larger ε. Sampling does not: networks that are trained to the end all lie
+# AWP finds more with a larger ε. Sampling does not: these networks, all trained well, nearly all lie
 # within 0.01 of the best, so that a larger ε lets no other model in. On unscaled features, as in the
 # authors' code, losses differ from seed to seed, and there a larger ε does let more in.
 #
@@ -354,6 +348,8 @@ penalties.style.set_uuid("rashomon-penalties")
 # First a run on this machine, on the breast-cancer data and on synthetic data.
 
 # %%
+import pandas as pd
+
 from pvf.studies import candidate_report, candidate_sets
 
 runs = [
@@ -497,8 +493,8 @@ multiplicity_report.readable_verdicts().style.set_uuid("rashomon-verdicts")
 # **What a reader may take away.** Rashomon Capacity does what its definition promises, and it can be
 # computed exactly. How much of it one *sees* depends on how one looks. Training again from other
 # seeds shows little: in logistic regression next to nothing of what is there. Perturbing the weights
-# of one model shows most of it, and for logistic regression the exact answer is as cheap. Sampled
-# capacity is also a matter of training: networks that are trained to the end agree more. Ensembles
+# of one model shows more than half of it, and for logistic regression the exact answer costs about as
+# much. Sampled capacity is also a matter of training: networks that are trained longer agree more. Ensembles
 # lower it; calibration may raise it, and so may a penalty, in decisions.
 #
 # Intervals here speak of new splits of the same data. Times are those of one machine, which also did

@@ -11,6 +11,7 @@ from scipy import stats
 import pvf
 from pvf.claims import VERDICTS, claims
 from pvf.datasets import DataUnavailableError
+from pvf.store import read_result
 from pvf.studies import multiplicity
 from pvf.studies import multiplicity_report as report
 
@@ -408,6 +409,14 @@ def test_page_says_where_the_live_part_did_not_run(monkeypatch):
     monkeypatch.setattr(multiplicity, "paper_data", broken)
     with pytest.raises(ValueError, match="another file"):
         report.live_networks(invented_networks(), n_models=2, n_repetitions=1, seed=0)
+
+
+def test_provenance_of_the_tables_is_shown():
+    """One row a table, with the commit of its JSON file, and PyTorch where it was used."""
+    shown = report.readable_provenances(["capacity_networks", "capacity_awp"])
+    facts = read_result("capacity_awp")[1]
+    assert facts["git"]["commit"].startswith(shown.loc["capacity_awp", "commit"])
+    assert shown["PyTorch"].tolist() == ["–", facts["packages"]["torch"]]
 
 
 def test_missing_data_names_loaders_that_exist():

@@ -23,6 +23,7 @@ from pvf.multiplicity import (
     discrepancy,
     rashomon_capacity,
 )
+from pvf.store import read_result
 from pvf.studies import multiplicity
 
 __all__ = [
@@ -57,6 +58,7 @@ __all__ = [
     "readable_logistic",
     "readable_networks",
     "readable_penalties",
+    "readable_provenances",
     "readable_remedies",
     "readable_trainings",
     "readable_verdicts",
@@ -387,13 +389,40 @@ def live_networks(full: pd.DataFrame, *, n_models: int, n_repetitions: int, seed
         _last(part, "compas").query("way == 'seeds' and epsilon == 0.01") for part in (table, full)
     )
     return (
-        f"This run trained {n_models} networks on COMPAS in each of {n_repetitions} "
-        f"split{'s' if n_repetitions > 1 else ''}: at ε = 0.01 the mean capacity is "
+        f"This run trained {n_models} networks on COMPAS in "
+        f"{f'each of {n_repetitions} splits' if n_repetitions > 1 else 'one split'}: at ε = 0.01 the mean capacity is "
         f"{ours['mean'].mean():.4f} and the top 5% have {ours['tail5'].mean():.3f}. The full "
         f"results, with {int(theirs['n_trained'].max())} networks in each of "
         f"{theirs['repetition'].nunique()} splits, have {theirs['mean'].mean():.4f} and "
         f"{theirs['tail5'].mean():.3f}; more models disagree more."
     )
+
+
+def readable_provenances(names: Sequence[str]) -> pd.DataFrame:
+    """Return where full-scale tables come from, one row a table.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of tables in ``book/results``.
+
+    Returns
+    -------
+    DataFrame
+    """
+    rows = {}
+    for name in names:
+        facts = read_result(name)[1]
+        rows[name] = {
+            "commit": facts["git"]["commit"][:10],
+            "seed": facts["seed"],
+            "settings": ", ".join(f"{key} = {value}" for key, value in facts["settings"].items()),
+            "minutes": f"{facts['wall_time'] / 60:.1f}",
+            "cores": facts["machine"]["cores"],
+            "scikit-learn": facts["packages"]["scikit-learn"],
+            "PyTorch": facts["packages"].get("torch", "–"),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def missing_data() -> pd.DataFrame:
@@ -429,7 +458,7 @@ def missing_data() -> pd.DataFrame:
 
 def _with_error(found: pd.DataFrame, column: str, spec: str = ".3f") -> list[str]:
     return [
-        f"{middle:{spec}}" if np.isnan(error) else f"{middle:{spec}} ± {error:{spec}}"
+        f"{middle:{spec}}" if np.isnan(error) else f"{middle:{spec}}\u00a0±\u00a0{error:{spec}}"
         for middle, error in zip(found[column], found[f"{column}_error"], strict=True)
     ]
 
@@ -585,13 +614,12 @@ def readable_decisions(networks: pd.DataFrame, awp: pd.DataFrame) -> pd.DataFram
                     {
                         "data": name,
                         "way": way,
-                        "ε": found["epsilon"],
+                        "ε": found["epsilon"].map("{:g}".format),
                         "models": found["n_models"].map("{:.0f}".format),
                         "scores: mean capacity": found["mean"].map("{:.4f}".format),
                         "scores: above 1.01 (%)": percent["above"],
                         "decisions: ambiguity (%)": percent["ambiguity"],
                         "decisions: discrepancy (%)": percent["discrepancy"],
-                        "decisions: mean capacity": (1 + found["ambiguity"]).map("{:.3f}".format),
                     }
                 )
             )

@@ -197,8 +197,9 @@ possible.style.set_uuid("rashomon-logistic")
 
 # %% [markdown]
 # Training again, whether from other seeds or on resampled data, finds a tenth at most of what equally
-# good models can say. AWP finds more than half of it on Adult and most of it on COMPAS. A few extreme scores on Adult, at ε of 0.02 and more, lie in directions in which
-# hardly any person lies, and are certified to a wider gap; the table of results gives it.
+# good models can say. AWP finds more than half of it on Adult and most of it on
+# COMPAS. A few extreme scores on Adult, at ε of 0.02 and more, lie in directions in which hardly any
+# person lies, and are certified to a wider gap; the table of results gives it.
 #
 # Now the networks. Both ways see the same persons.
 
@@ -212,7 +213,7 @@ found.style.set_uuid("rashomon-networks")
 # person, so that for the whole test part (column *for all persons*, extrapolated) it takes longer. The
 # claim that AWP is cheaper holds in models trained, not in time, for networks as small as these.
 
-# %% mystnb={"figure": {"name": "fig-rashomon-costs", "caption": "Mean capacity above 1 that each way finds at ε = 0.01, against its time for 150 persons; standard errors over five splits. Blue: logistic regression. Orange: networks."}, "image": {"alt": "Two panels with logarithmic axes, Adult and COMPAS. The exact optimum and AWP lie a hundred times or more above the sampled logistic regressions; AWP on networks lies several times above the sampled networks, to the left of them."}}
+# %% mystnb={"figure": {"name": "fig-rashomon-costs", "caption": "Mean capacity above 1 that each way finds at ε = 0.01, against its time for 150 persons; standard errors over five splits. Blue: logistic regression. Orange: networks."}, "image": {"alt": "Two panels with logarithmic axes, Adult and COMPAS. The exact optimum and AWP lie far above the sampled logistic regressions; AWP on networks lies several times above the sampled networks, to the left of them."}}
 multiplicity_report.figure_of_costs(logistic, networks, awp)
 
 # %% [markdown]
@@ -494,8 +495,8 @@ multiplicity_report.readable_verdicts().style.set_uuid("rashomon-verdicts")
 # computed exactly. How much of it one *sees* depends on how one looks. Training again from other
 # seeds shows little: in logistic regression next to nothing of what is there. Perturbing the weights
 # of one model shows more than half of it, and for logistic regression the exact answer costs about as
-# much. Sampled capacity is also a matter of training: networks that are trained longer agree more. Ensembles
-# lower it; calibration may raise it, and so may a penalty, in decisions.
+# much. Sampled capacity is also a matter of training: networks that are trained longer agree more.
+# Ensembles lower it; calibration may raise it, and so may a penalty, in decisions.
 #
 # Intervals here speak of new splits of the same data. Times are those of one machine, which also did
 # other work.

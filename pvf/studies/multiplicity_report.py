@@ -388,9 +388,9 @@ def live_networks(full: pd.DataFrame, *, n_models: int, n_repetitions: int, seed
     ours, theirs = (
         _last(part, "compas").query("way == 'seeds' and epsilon == 0.01") for part in (table, full)
     )
+    splits = f"each of {n_repetitions} splits" if n_repetitions > 1 else "one split"
     return (
-        f"This run trained {n_models} networks on COMPAS in "
-        f"{f'each of {n_repetitions} splits' if n_repetitions > 1 else 'one split'}: at ε = 0.01 the mean capacity is "
+        f"This run trained {n_models} networks on COMPAS in {splits}: at ε = 0.01 the mean capacity is "
         f"{ours['mean'].mean():.4f} and the top 5% have {ours['tail5'].mean():.3f}. The full "
         f"results, with {int(theirs['n_trained'].max())} networks in each of "
         f"{theirs['repetition'].nunique()} splits, have {theirs['mean'].mean():.4f} and "

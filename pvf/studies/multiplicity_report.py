@@ -391,8 +391,8 @@ def live_networks(full: pd.DataFrame, *, n_models: int, n_repetitions: int, seed
     splits = f"each of {n_repetitions} splits" if n_repetitions > 1 else "one split"
     return (
         f"This run trained {n_models} networks on COMPAS in {splits}: at ε = 0.01 the mean "
-        f"capacity is {ours['mean'].mean():.4f} and the top 5% have {ours['tail5'].mean():.3f}. The full "
-        f"results, with {int(theirs['n_trained'].max())} networks in each of "
+        f"capacity is {ours['mean'].mean():.4f} and the top 5% have "
+        f"{ours['tail5'].mean():.3f}. The full results, with {int(theirs['n_trained'].max())} networks in each of "
         f"{theirs['repetition'].nunique()} splits, have {theirs['mean'].mean():.4f} and "
         f"{theirs['tail5'].mean():.3f}; more models disagree more."
     )

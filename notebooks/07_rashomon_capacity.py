@@ -481,7 +481,7 @@ card
 
 # %% [markdown]
 # The same card as a [page of its own](../_static/model_card_breast_cancer.html) and as
-# [Markdown](../_static/model_card_breast_cancer.md). One's own takes a line,
+# {download}`Markdown <../_static/model_card_breast_cancer.md>`. One's own takes a line,
 # `pvf.model_card(result, X=X, y=y, scoring=scoring, external=(X_new, y_new)).save("card.html")`.
 
 # %% [markdown]

@@ -392,7 +392,8 @@ def live_networks(full: pd.DataFrame, *, n_models: int, n_repetitions: int, seed
     return (
         f"This run trained {n_models} networks on COMPAS in {splits}: at ε = 0.01 the mean "
         f"capacity is {ours['mean'].mean():.4f} and the top 5% have "
-        f"{ours['tail5'].mean():.3f}. The full results, with {int(theirs['n_trained'].max())} networks in each of "
+        f"{ours['tail5'].mean():.3f}. The full results, with "
+        f"{int(theirs['n_trained'].max())} networks in each of "
         f"{theirs['repetition'].nunique()} splits, have {theirs['mean'].mean():.4f} and "
         f"{theirs['tail5'].mean():.3f}; more models disagree more."
     )

@@ -61,12 +61,12 @@ def test_separation_resamples_whole_repetitions(full):
     groups = [group for _, group in part.groupby("repetition")]
     rng = np.random.default_rng(1)
     draws = []
-    for _ in range(400):
+    for _ in range(200):
         chosen = pd.concat([groups[i] for i in rng.integers(len(groups), size=len(groups))])
         draws.append(roc_auc_score(chosen["differs"], chosen["capacity"]))
     low, high = np.quantile(draws, [0.025, 0.975])
-    assert row["auc_low"].item() == pytest.approx(low, abs=0.01)
-    assert row["auc_high"].item() == pytest.approx(high, abs=0.01)
+    assert row["auc_low"].item() == pytest.approx(low, abs=0.015)
+    assert row["auc_high"].item() == pytest.approx(high, abs=0.015)
     assert row["n_splits"].item() == 600
     assert row["n_repetitions"].item() == 20
     assert row["share"].item() == pytest.approx(part["differs"].mean())

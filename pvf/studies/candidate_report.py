@@ -405,11 +405,10 @@ def _resampled_units(n_units: int, n_resamples: int, seed: int) -> Array:
 def _middle(resampled: Array, n_units: int) -> tuple[Array, Array]:
     """Return the ends of the middle 95% of each column; NaN where nothing was resampled."""
     ends = np.full((2, resampled.shape[1]), np.nan)
-    if n_units > 1:
-        defined = ~np.isnan(resampled)
-        for column in np.flatnonzero(defined.any(axis=0)):
-            kept = resampled[defined[:, column], column]
-            ends[:, column] = np.quantile(kept, [0.025, 0.975])
+    # a resample without such an error, or without both outcomes, says nothing
+    said = ~np.isnan(resampled).any(axis=1)
+    if n_units > 1 and said.any():
+        ends = np.quantile(resampled[said], [0.025, 0.975], axis=0)
     return ends[0], ends[1]
 
 
@@ -497,10 +496,11 @@ def weighted_auc(predictor: Array, outcome: NDArray[np.bool_], weights: Array) -
     >>> weighted_auc(predictor, outcome, np.ones((1, 4)))
     array([0.875])
     """
-    values, inverse = np.unique(predictor, return_inverse=True)
-    indicator = np.eye(len(values))[inverse]
-    positive = (weights * outcome) @ indicator
-    negative = (weights * ~outcome) @ indicator
+    order = np.argsort(predictor, kind="stable")
+    _, starts = np.unique(predictor[order], return_index=True)
+    ordered, is_positive = weights[:, order], outcome[order]
+    positive = np.add.reduceat(ordered * is_positive, starts, axis=1)
+    negative = np.add.reduceat(ordered * ~is_positive, starts, axis=1)
     below = np.cumsum(negative, axis=1) - negative / 2
     pairs = positive.sum(axis=1) * negative.sum(axis=1)
     found = (positive * below).sum(axis=1)

@@ -480,8 +480,8 @@ card = card_example.breast_cancer_card(seed=seed)
 card
 
 # %% [markdown]
-# The same card as a [page of its own](../_static/model_card_breast_cancer.html) and as
-# {download}`Markdown <../_static/model_card_breast_cancer.md>`. One's own takes a line,
+# The same card to keep: {download}`as a page <../_static/model_card_breast_cancer.html>` and
+# {download}`as Markdown <../_static/model_card_breast_cancer.md>`. One's own takes a line,
 # `pvf.model_card(result, X=X, y=y, scoring=scoring, external=(X_new, y_new)).save("card.html")`.
 
 # %% [markdown]

@@ -5,11 +5,13 @@
 
 PYTHON ?= python3
 MODE ?= reduced
+# The CPU build by name: a plain version brings gigabytes for graphics cards on Linux.
+TORCH ?= torch==2.13.0+cpu
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help venv book test lint bench notebooks clean lock FORCE
+.PHONY: help venv book test torch lint bench notebooks clean lock FORCE
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -24,6 +26,16 @@ book: .venv/installed ## Run the notebooks that changed and build the book in _b
 
 test: .venv/installed ## Run the tests
 	.venv/bin/python -m pytest
+
+# Beside .venv and not in it, since the lock knows no PyTorch.
+torch: .venv/installed ## Run the tests that need PyTorch, where its CPU build can be had
+	@if .venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade \
+		--target build/torch '$(TORCH)'; then \
+		PYTHONPATH=build/torch .venv/bin/python -m pytest \
+			tests/test_torch_perturbation.py tests/test_torch_networks.py; \
+	else \
+		echo '$(TORCH) cannot be had here: the tests that need PyTorch were not run.'; \
+	fi
 
 lint: .venv/installed ## Check style, types and that each notebook is in step with its script
 	.venv/bin/python -m ruff check .

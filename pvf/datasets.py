@@ -24,6 +24,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from pvf._checks import check_integer, check_number
 from pvf._data_files import obtain
+from pvf._data_local import load_cifar10, load_hsls
 from pvf._data_tables import (
     PIXELS,
     SQUARES,
@@ -44,8 +45,10 @@ __all__ = [
     "load_adult",
     "load_breast_cancer",
     "load_cervical_cancer",
+    "load_cifar10",
     "load_compas",
     "load_connect4",
+    "load_hsls",
     "load_mnist_pair",
     "make_clusters",
 ]

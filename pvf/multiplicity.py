@@ -114,7 +114,8 @@ def rashomon_capacity(
     ConvergenceWarning
         If a sample did not reach ``tol``. Its value is the lower bound.
     UserWarning
-        If there is one model only: its capacity is 1 by definition.
+        If there is one model only. Its capacity is 1 (Definition 1, property 2), but more often
+        than not a Rashomon set of one is a mistake. Scores without an axis of models are refused.
 
     Examples
     --------
@@ -166,7 +167,8 @@ def _as_scores(scores: ArrayLike) -> NDArray[Any]:
     if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] < 2):
         raise ValueError(
             "scores must have shape (n_models, n_samples), for the positive class of two, or "
-            f"(n_models, n_samples, n_classes), got {array.shape}."
+            f"(n_models, n_samples, n_classes), got {array.shape}"
+            + (": one model, without the others." if array.ndim == 1 else ".")
         )
     if not len(array):
         raise ValueError("scores must hold at least one model, got an empty Rashomon set.")

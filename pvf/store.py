@@ -58,6 +58,7 @@ _PACKAGES = (
     "numba",
     "joblib",
     "pyarrow",
+    "torch",
 )
 _STALE_SECONDS = 24 * 3600
 #: Names the folder of shards where a caller names none, so that one setting serves all notebooks.

@@ -330,7 +330,7 @@ NAN = float("nan")
         ([[-0.2], [0.3]], ValueError, "got -0.2"),
         ([[[0.2, 0.3, 0.4]], [[0.2, 0.4, 0.4]]], ValueError, "sum to 1 over the classes, got 0.9"),
         ([[[0.2, 0.3]], [[0.2, 0.8]]], ValueError, "sum to 1 over the classes, got 0.5"),
-        ([0.2, 0.3], ValueError, r"scores must have shape .* got \(2,\)"),
+        ([0.2, 0.3], ValueError, r"scores must have shape .* got \(2,\): one model"),
         ([[[0.2]], [[0.3]]], ValueError, r"scores must have shape .* got \(2, 1, 1\)"),
         (np.empty((0, 5)), ValueError, "empty Rashomon set"),
         ([["a"], ["b"]], TypeError, "scores must be numeric"),

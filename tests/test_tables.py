@@ -138,6 +138,55 @@ def test_what_the_cervical_chapter_concludes_holds_in_the_table():
     assert part[["pvf", "traditional"]].mean().max() < part["average"].mean() + 0.05
 
 
+def test_what_the_capacity_chapter_concludes_holds_in_the_tables():
+    """The sentences of the chapter on Rashomon Capacity, each checked on the committed results."""
+    networks, logistic, greedy, awp = (
+        read_result(f"capacity_{part}")[0] for part in ("networks", "logistic", "greedy", "awp")
+    )
+    small = logistic[(logistic["epsilon"] == 0.01) & (logistic["penalty"] == 1.0)]
+    beyond = (small.groupby(["dataset", "way"])["mean"].mean() - 1).unstack()
+    share = beyond.div(beyond["exact"], axis=0)
+    assert (share[["seeds", "resamples"]] < 0.105).all(axis=None), "finds a tenth at most"
+    assert (share["AWP"] > 0.5).all(), "AWP finds more than half of it"
+    assert share.loc["compas", "AWP"] > 0.8, "and most of it on COMPAS"
+    assert logistic.loc[logistic["n_open"] > 0, "epsilon"].min() >= 0.02, "a few, from 0.02 on"
+    assert logistic.loc[logistic["n_open"] > 0, "dataset"].eq("adult").all(), "on Adult"
+    last = networks[(networks["training"] == "standardised") & (networks["way"] == "seeds")]
+    last = last[last["epochs"] == last.groupby("dataset")["epochs"].transform("max")]
+    inside = last[last["epsilon"] == 0.01]
+    assert (inside.groupby("dataset")["n_models"].mean() > 99).all(), "all lie within 0.01"
+    for table in (inside, awp.query("training == 'standardised' and epsilon == 0.01")):
+        at = table.groupby("dataset")[["mean", "ambiguity"]].mean()
+        assert at.loc["compas", "mean"] < at.loc["adult", "mean"], "scores move less on COMPAS"
+        assert at.loc["compas", "ambiguity"] > at.loc["adult", "ambiguity"], (
+            "yet decisions conflict"
+        )
+    early = networks.query("dataset == 'compas' and way == 'seeds' and epsilon == 0.01")
+    for training in ("slow", "standardised"):
+        mean = early[early["training"] == training].groupby("epochs")["mean"].mean()
+        assert mean.idxmax() <= 2, "largest in the first epochs"
+        assert mean.iloc[-1] == mean.min(), "falls as training goes on"
+    at = awp[awp["epsilon"] == 0.05].groupby(["dataset", "training"])[["loss", "mean"]].mean()
+    for dataset in ("adult", "compas"):
+        paper, own = at.loc[dataset, "paper"], at.loc[dataset, "standardised"]
+        assert paper["loss"] > own["loss"] + 0.02, "its loss is far from what the small ones reach"
+        assert paper["mean"] - 1 < (own["mean"] - 1) / 5, "an undertrained network has little"
+    exact = logistic[(logistic["way"] == "exact") & (logistic["epsilon"] == 0.01)]
+    exact = exact.groupby(["dataset", "penalty"])[["mean", "ambiguity", "accuracy"]].mean()
+    for dataset in ("adult", "compas"):
+        assert exact.loc[dataset]["mean"].is_monotonic_increasing, "a penalty lowers the capacity"
+        assert exact.loc[dataset]["accuracy"].is_monotonic_increasing, "and accuracy with it"
+    assert exact.loc["compas"]["ambiguity"].iloc[0] == 1, "in the end everybody is in conflict"
+    assert greedy.groupby(["training", "repetition"])["set_size"].first().eq(163).all()
+    kept = greedy[greedy["judged"] == "other samples"]
+    kept = kept[kept["size"].between(5, 30)].groupby(["training", "size", "rule"])["share"].mean()
+    kept = kept.unstack("rule")
+    assert (kept["greedy"] > kept["random"] + 0.05).all(), "at random far lower"
+    ten = kept["greedy"].unstack("training").loc[10]
+    assert 0.88 < ten["unscaled"] < 0.94, "nine tenths"
+    assert 0.45 < ten["standardised"] < 0.6, "about half"
+
+
 def test_what_the_sensitivity_chapter_concludes_holds_in_the_tables():
     """No σ suits both data sets; breast cancer wants about 0.3; 1e-2 changes next to nothing."""
     cervical, breast = (read_result(name)[0] for name in ("cervical_cancer", "breast_cancer"))

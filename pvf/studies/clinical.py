@@ -21,7 +21,7 @@ tree of that part can split on it, so no score would notice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -316,29 +316,66 @@ def _cohort(
     return Cohort(data.X.to_numpy(dtype=float), data.y.to_numpy() == 1, tuple(data.kinds.values()))
 
 
-def _repetition(block: int, **settings: Any) -> pd.DataFrame:
-    """Run one whole experiment: all subsets and splits."""
+class Split(NamedTuple):
+    """One split of one subset: who is in which part, by row of the cohort, and the problem."""
+
+    subset: int
+    split: int
+    train: NDArray[np.intp]
+    validation: NDArray[np.intp]
+    external: NDArray[np.intp]
+    problem: Problem
+    n_redrawn_partitions: int
+
+
+def splits(block: int, settings: Mapping[str, Any]) -> Iterator[Split]:
+    """Make the splits of one repetition, with their candidates.
+
+    Parameters
+    ----------
+    block : int
+        Number of the repetition.
+    settings : mapping
+        The arguments of `run_experiment` that say how data and candidates are made.
+
+    Yields
+    ------
+    Split
+    """
     cohort = _cohort(settings["dataset"], **{name: settings[name] for name in CERVICAL_CHOICES})
     y = cohort.y
     rng = np.random.default_rng(np.random.SeedSequence(settings["seed"], spawn_key=(block,)))
     subsets, n_redrawn_partitions = _subsets(y, rng, settings)
-    frames = []
     for subset, inside in enumerate(subsets):
         external = np.setdiff1d(np.arange(len(y)), inside)
         folds = StratifiedKFold(
             settings["n_splits"], shuffle=True, random_state=int(rng.integers(2**31))
         )
         for split, (train, validation) in enumerate(folds.split(inside, y[inside])):
-            problem = _make_split(
-                cohort, inside[train], inside[validation], external, rng, settings
+            rows = (inside[train], inside[validation], external)
+            problem = _make_split(cohort, *rows, rng, settings)
+            yield Split(subset, split, *rows, problem, n_redrawn_partitions)
+
+
+def _repetition(block: int, **settings: Any) -> pd.DataFrame:
+    """Run one whole experiment: all subsets and splits."""
+    frames = []
+    for part in splits(block, settings):
+        key = (block, part.subset, part.split)
+        frame = judge(part.problem, key, settings)
+        frames.append(
+            frame.assign(
+                repetition=block,
+                subset=part.subset,
+                split=part.split,
+                n_redrawn_partitions=part.n_redrawn_partitions,
             )
-            key = (block, subset, split)
-            frame = judge(problem, key, settings)
-            frames.append(frame.assign(repetition=block, subset=subset, split=split))
+        )
     keys = ["repetition", "subset", "split", "sigma", "metric", "tie_break"]
     table = pd.concat(frames, ignore_index=True)
-    table["n_redrawn_partitions"] = n_redrawn_partitions
-    return table[keys + [column for column in table.columns if column not in keys]]
+    last = ["n_redrawn_partitions"]
+    between = [column for column in table.columns if column not in keys + last]
+    return table[keys + between + last]
 
 
 def _subsets(
@@ -429,6 +466,29 @@ def _scaled(
     return scaled
 
 
+def outcomes(settings: Mapping[str, Any]) -> NDArray[np.bool_]:
+    """Return who of all patients is a case; the order is that of `scaled_features`."""
+    return _cohort(settings["dataset"], **{name: settings[name] for name in CERVICAL_CHOICES}).y
+
+
+def scaled_features(train: NDArray[np.intp], settings: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Return all patients' features as the candidates of a split see them.
+
+    Parameters
+    ----------
+    train : ndarray of int
+        The training part, by row of the cohort.
+    settings : mapping
+        As in `splits`.
+
+    Returns
+    -------
+    ndarray of shape (n_patients, n_features)
+    """
+    choices = {name: settings[name] for name in CERVICAL_CHOICES}
+    return _scaled(_cohort(settings["dataset"], **choices), train, settings)
+
+
 def _category_changes(
     X: NDArray[np.float64],
     train: NDArray[np.intp],
@@ -470,21 +530,9 @@ def judge(problem: Problem, key: tuple[int, ...], settings: dict[str, Any]) -> p
     DataFrame
         The columns of `run_experiment` from ``sigma`` on.
     """
-    traditional = _plain_scores(problem.trees, problem.X_validation, problem.y_validation)
-    best_traditional = is_tied_best(traditional)
+    best_traditional = is_tied_best(validation_scores(problem))
     rows = []
-    boxes = _Boxes(problem.trees, problem.X_validation, problem.categories)
-    for position, sigma in enumerate(settings["sigmas"]):
-        seed = np.random.SeedSequence(settings["seed"], spawn_key=(*key, position))
-        scale = (settings["n_sets"], settings["n_replicas"])
-        if settings.get("common_noise"):
-            tp, fp = _common_counts(problem, sigma, seed, *scale)
-        else:
-            tp, fp = _separate_counts(problem, sigma, seed, *scale, boxes=boxes)
-        n_pos = settings["n_replicas"] * int(problem.y_validation.sum())
-        n_neg = settings["n_replicas"] * len(problem.y_validation) - n_pos
-        scores = scores_from_counts(tp, fp, n_pos, n_neg)
-        best_pvf = is_tied_best(np.quantile(scores, settings["aggregate"], axis=-1))
+    for sigma, best_pvf in best_by_pvf(problem, key, settings):
         for m, metric in enumerate(METRICS):
             external = problem.external[m]
             for rule in TIE_RULES:
@@ -493,6 +541,41 @@ def judge(problem: Problem, key: tuple[int, ...], settings: dict[str, Any]) -> p
                 outcome |= {"external_average": external.mean(), "external_best": external.max()}
                 rows.append({"sigma": sigma, "metric": metric, "tie_break": rule, **outcome})
     return pd.DataFrame(rows).assign(prevalence=problem.prevalence, n_redrawn=problem.n_redrawn)
+
+
+def validation_scores(problem: Problem) -> NDArray[np.float64]:
+    """Return the traditional criterion, of shape (n_metrics, n_candidates)."""
+    return _plain_scores(problem.trees, problem.X_validation, problem.y_validation)
+
+
+def best_by_pvf(
+    problem: Problem, key: tuple[int, ...], settings: Mapping[str, Any]
+) -> Iterator[tuple[float, NDArray[np.bool_]]]:
+    """Mark PVF's best candidates at every σ.
+
+    Parameters
+    ----------
+    problem, key, settings
+        As in `judge`.
+
+    Yields
+    ------
+    sigma : float
+    best : ndarray of bool of shape (n_metrics, n_candidates)
+        All that tie.
+    """
+    boxes = _Boxes(problem.trees, problem.X_validation, problem.categories)
+    n_pos = settings["n_replicas"] * int(problem.y_validation.sum())
+    n_neg = settings["n_replicas"] * len(problem.y_validation) - n_pos
+    for position, sigma in enumerate(settings["sigmas"]):
+        seed = np.random.SeedSequence(settings["seed"], spawn_key=(*key, position))
+        scale = (settings["n_sets"], settings["n_replicas"])
+        if settings.get("common_noise"):
+            tp, fp = _common_counts(problem, sigma, seed, *scale)
+        else:
+            tp, fp = _separate_counts(problem, sigma, seed, *scale, boxes=boxes)
+        scores = scores_from_counts(tp, fp, n_pos, n_neg)
+        yield sigma, is_tied_best(np.quantile(scores, settings["aggregate"], axis=-1))
 
 
 def _expected(tied: NDArray[np.bool_], external: NDArray[np.float64], rule: str) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pandas as pd
 from pvf.sources import table_code
 from pvf.store import results_folder, write_result
 from pvf.studies import clinical, convergence, cost, efficiency, label_noise
+from pvf.studies import candidate_sets, clinical, multiplicity
 from pvf.studies.synthetic import run_sweep
 
 __all__ = ["TABLES", "FullTable", "make_table"]
@@ -112,6 +114,42 @@ def _cervical_data(*, seed: int, n_jobs: int | None, out: Path | None) -> pd.Dat
     return clinical.cervical_arithmetic()
 
 
+def _rounded(make: Callable[..., pd.DataFrame]) -> Callable[..., pd.DataFrame]:
+    """Return a table with six decimals."""
+
+    def rounded(**arguments: Any) -> pd.DataFrame:
+        return make(**arguments).round(6)
+
+    return rounded
+
+
+#: Repetitions of each problem in the tables of candidate sets: one is 25 or 30 splits of clinical
+#: data, or one synthetic data set.
+_CANDIDATE_REPETITIONS = {"n_repetitions": 20, "n_datasets": 200}
+
+
+def _candidate_findings(
+    problem: str, n_repetitions: int, n_datasets: int, **arguments: Any
+) -> candidate_sets.Findings:
+    n = n_repetitions if problem in clinical.DATASETS else n_datasets
+    return candidate_sets.run_candidate_sets(problem, n_repetitions=n, **arguments)
+
+
+def _candidate_sets(problem: str, **arguments: Any) -> pd.DataFrame:
+    """Return the sets of one clinical problem, or of all synthetic ones."""
+    frames = [
+        _candidate_findings(name, **arguments).sets
+        for name in candidate_sets.PROBLEMS
+        if name.startswith(problem)
+    ]
+    return pd.concat(frames, ignore_index=True).round(4)
+
+
+def _candidate_patients(**arguments: Any) -> pd.DataFrame:
+    frames = [_candidate_findings(name, **arguments).patients for name in candidate_sets.PROBLEMS]
+    return pd.concat(frames, ignore_index=True).round(4)
+
+
 #: All full-scale tables by name, which is also the name of the file in ``book/results``.
 TABLES = {
     "breast_cancer": FullTable(
@@ -162,6 +200,33 @@ TABLES = {
             "each data set, repetition, sigma and capacity; the first of tied candidates is taken."
         ),
     ),
+    **{
+        f"candidate_sets_{name}": FullTable(
+            make=partial(_candidate_sets, problem),
+            settings=_CANDIDATE_REPETITIONS,
+            seed=20261127,
+            notes=(
+                f"The candidates of {what} as Rashomon sets: one row for each {unit}, metric and "
+                "epsilon, rounded to four decimals; of tied candidates the first is taken, and in "
+                "columns that end in _random the mean over all."
+            ),
+        )
+        for name, problem, what, unit in [
+            ("breast", "breast-cancer", "the breast-cancer splits", "split"),
+            ("cervical", "cervical-cancer", "the cervical-cancer splits", "split"),
+            ("synthetic", "synthetic", "synthetic data sets", "data set"),
+        ]
+    },
+    "candidate_patients": FullTable(
+        make=_candidate_patients,
+        settings=_CANDIDATE_REPETITIONS,
+        seed=20261127,
+        notes=(
+            "How the candidates' Rashomon sets treat external patients: one row for each problem, "
+            "repetition (of synthetic data: ten data sets), metric, epsilon and group of patients, "
+            "rounded to four decimals; of tied candidates the first is taken."
+        ),
+    ),
     "cervical_data": FullTable(
         make=_cervical_data,
         settings={},
@@ -210,6 +275,52 @@ TABLES = {
             "Propositions B.1 to B.7 in a population where every limit is known: one row for each "
             "claim, part, setting and size."
         ),
+    "capacity_networks": FullTable(
+        make=_rounded(multiplicity.run_networks),
+        settings={"n_models": 100, "n_repetitions": 5, "n_perturbed": 150},
+        seed=20261128,
+        notes=(
+            "Rashomon Capacity of networks trained from many seeds on Adult and COMPAS, and what "
+            "ensembles and calibration make of it: one row for each data set, training, number of "
+            "epochs, split, way and epsilon, rounded to six decimals."
+        ),
+        measured=("seconds",),
+    ),
+    "capacity_logistic": FullTable(
+        make=_rounded(multiplicity.run_logistic),
+        settings={"n_models": 100, "n_repetitions": 5, "n_perturbed": 150},
+        seed=20261128,
+        notes=(
+            "Rashomon Capacity around one logistic regression, as four ways find it: one row for "
+            "each data set, penalty, split, way and epsilon, rounded to six decimals."
+        ),
+        measured=("seconds",),
+    ),
+    "capacity_greedy": FullTable(
+        make=_rounded(multiplicity.run_greedy),
+        settings={"n_models": 180, "n_kept": 163, "n_repetitions": 3},
+        seed=20261128,
+        notes=(
+            "How much of the capacity of a set of networks on COMPAS a few of them keep: one row "
+            "for each training, split, first model, rule, half of the test part and number of "
+            "models, rounded to six decimals."
+        ),
+    ),
+    "capacity_awp": FullTable(
+        make=_rounded(multiplicity.run_awp),
+        settings={
+            "n_repetitions": 5,
+            "n_perturbed": 150,
+            "n_repetitions_paper": 1,
+            "n_perturbed_paper": 30,
+        },
+        seed=20261128,
+        notes=(
+            "Rashomon Capacity that adversarial weight perturbation finds around networks on Adult "
+            "and COMPAS, with PyTorch: one row for each data set, network, split and epsilon, "
+            "rounded to six decimals."
+        ),
+        measured=("seconds",),
     ),
 }
 

@@ -9,44 +9,142 @@ from __future__ import annotations
 import importlib
 import inspect
 import itertools
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, is_classifier
-from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
+from sklearn.base import BaseEstimator, TransformerMixin, is_classifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.validation import check_is_fitted
 
 from pvf._checks import check_integer
 from pvf.columns import Column
 from pvf.csv_table import TableError
 
-__all__ = ["POOLS", "encoder", "load_pool", "logistic_pairs", "make_pool", "shallow_trees"]
+__all__ = [
+    "POOLS",
+    "MixedEncoder",
+    "encoder",
+    "load_pool",
+    "logistic_pairs",
+    "make_pool",
+    "shallow_trees",
+]
 
 POOLS = ("pairs", "trees")
 DEPTHS, LEAVES = (1, 2, 3, 4), (1, 5, 10, 20)
 
 
-def encoder(columns: Sequence[Column], *, scale: bool = True) -> ColumnTransformer:
-    """Make the step that imputes and encodes some columns.
+class MixedEncoder(TransformerMixin, BaseEstimator):
+    """Impute and encode a frame of mixed columns.
+
+    It does what a `ColumnTransformer` of `SimpleImputer`, `StandardScaler` and `OneHotEncoder`
+    does, in a tenth of the time, which counts where a hundred candidates predict a hundred
+    perturbed tables; the tests hold the two together.
 
     Parameters
     ----------
     columns : sequence of Column
-        Feature columns; others are dropped.
+        Feature columns to use; the frame may have others.
+    scale : bool, default=True
+        Whether numeric and ordinal columns are centred and divided by their standard deviation.
+
+    Attributes
+    ----------
+    medians_, means_, spreads_ : ndarray of shape (n_numbers,)
+        Of the numeric and ordinal columns of the training rows; mean and standard deviation after
+        imputation.
+    modes_ : list of int
+        Place of each nominal column's most frequent level.
+    """
+
+    def __init__(self, columns: Sequence[Column], *, scale: bool = True) -> None:
+        self.columns = columns
+        self.scale = scale
+
+    def fit(self, X: pd.DataFrame, y: Any = None) -> Self:  # noqa: ARG002  scikit-learn's names
+        """Learn medians, spreads and most frequent levels from training rows.
+
+        Parameters
+        ----------
+        X : DataFrame of shape (n_samples, n_features)
+        y : ignored
+
+        Returns
+        -------
+        MixedEncoder
+        """
+        if not isinstance(X, pd.DataFrame):
+            raise TypeError(f"X must be a DataFrame with named columns, got {type(X).__name__}.")
+        values = self._numbers(X)
+        seen = [column[~np.isnan(column)] for column in values.T]
+        self.medians_ = np.array([np.median(column) if len(column) else 0.0 for column in seen])
+        filled = np.where(np.isnan(values), self.medians_, values)
+        self.means_ = filled.mean(axis=0) if self.scale else np.zeros(filled.shape[1])
+        spread = filled.std(axis=0) if self.scale else np.ones(filled.shape[1])
+        # Rounding leaves a constant column some spread, and dividing by it would blow that up.
+        constant = filled.max(axis=0, initial=-np.inf) == filled.min(axis=0, initial=np.inf)
+        self.spreads_ = np.where(constant, 1.0, spread)
+        counts = [
+            np.bincount(codes[codes >= 0], minlength=len(column.levels))
+            for column, codes in self._codes(X)
+        ]
+        self.modes_ = [int(count.argmax()) for count in counts]
+        self.n_features_in_, self.feature_names_in_ = X.shape[1], np.array(X.columns, dtype=object)
+        return self
+
+    def transform(self, X: pd.DataFrame) -> NDArray[np.float64]:
+        """Return numbers without gaps, then one column a level (one for two levels).
+
+        Parameters
+        ----------
+        X : DataFrame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_encoded)
+            A level that is not among the column's levels is 0 everywhere.
+        """
+        check_is_fitted(self)
+        values = self._numbers(X)
+        blocks = [(np.where(np.isnan(values), self.medians_, values) - self.means_) / self.spreads_]
+        for (column, codes), mode in zip(self._codes(X), self.modes_, strict=True):
+            places = np.arange(len(column.levels))[1 if len(column.levels) == 2 else 0 :]
+            missing = X[column.name].isna().to_numpy()
+            blocks.append((np.where(missing, mode, codes)[:, None] == places).astype(float))
+        return np.hstack(blocks)
+
+    def _numbers(self, X: pd.DataFrame) -> NDArray[np.float64]:
+        names = [column.name for column in self.columns if column.kind in ("numeric", "ordinal")]
+        if not names:
+            return np.empty((len(X), 0))
+        return np.column_stack([X[name].to_numpy(dtype=float, na_value=np.nan) for name in names])
+
+    def _codes(self, X: pd.DataFrame) -> Iterator[tuple[Column, NDArray[np.intp]]]:
+        """Yield each nominal column with the places of its values among its levels, or -1."""
+        for column in self.columns:
+            if column.kind == "nominal":
+                yield column, pd.Index(column.levels).get_indexer(pd.Index(X[column.name]))
+
+
+def encoder(columns: Sequence[Column], *, scale: bool = True) -> MixedEncoder:
+    """Make the step that imputes and encodes some columns, to put before a classifier.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        Feature columns to use.
     scale : bool, default=True
         Whether numeric and ordinal columns are divided by their standard deviation.
 
     Returns
     -------
-    ColumnTransformer
+    MixedEncoder
         Unfitted. Numeric and ordinal columns get the training median where they miss a value,
         nominal ones the most frequent level, and then one column a level (one for two levels).
 
@@ -61,29 +159,7 @@ def encoder(columns: Sequence[Column], *, scale: bool = True) -> ColumnTransform
            [40.5,  0. ],
            [70. ,  0. ]])
     """
-    numbers = [c.name for c in columns if c.kind in ("numeric", "ordinal")]
-    of_numbers: list[Any] = [SimpleImputer(strategy="median", keep_empty_features=True)]
-    if scale:
-        of_numbers.append(StandardScaler())
-    blocks: list[Any] = [("numbers", make_pipeline(*of_numbers), numbers)] if numbers else []
-    # One block for each nominal column: a block of text and numbers would become all text.
-    for place, column in enumerate(c for c in columns if c.kind == "nominal"):
-        blocks.append((f"levels {place}", _of_levels(column), [column.name]))
-    return ColumnTransformer(blocks)
-
-
-def _of_levels(column: Column) -> Pipeline:
-    """Impute and encode one nominal column; its levels are those that are known for the table."""
-    kind = float if isinstance(column.levels[0], float) else object
-    return make_pipeline(
-        SimpleImputer(strategy="most_frequent", keep_empty_features=True),
-        OneHotEncoder(
-            categories=[np.array(column.levels, dtype=kind)],
-            drop="if_binary",
-            handle_unknown="ignore",
-            sparse_output=False,
-        ),
-    )
+    return MixedEncoder([column for column in columns if column.is_feature], scale=scale)
 
 
 def logistic_pairs(

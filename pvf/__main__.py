@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from pvf._data_cli import data
+from pvf._select_cli import example, select
 from pvf.project import BookError, Project, find_project
 
 
@@ -129,6 +130,8 @@ def tables(names: tuple[str, ...], jobs: int, shards: Path | None) -> None:
 
 
 main.add_command(data)
+main.add_command(example)
+main.add_command(select)
 
 
 if __name__ == "__main__":

@@ -300,7 +300,7 @@ def _guess_text(counts: pd.Series, named_id: bool, made: dict[str, Any]) -> Colu
     return Column(**_left_out(values, n_rows, named_id), **made)
 
 
-def _left_out(values: list[str], n_rows: int, named_id: bool) -> dict[str, str]:
+def _left_out(values: list[str], n_rows: int, named_id: bool) -> dict[str, Any]:
     """Say what text of too many values is."""
     one_word = np.mean([" " not in value for value in values]) > 0.9
     if named_id or (one_word and len(values) > 0.9 * n_rows):

@@ -53,6 +53,7 @@ __all__ = [
     "Selection",
     "WhereObserved",
     "perturbation_of",
+    "recommended_model",
     "select",
     "split",
 ]
@@ -100,8 +101,8 @@ class Selection:
         For each σ: PVF's choice, its aggregated score, how many tie, whether the choice is among
         the traditional best.
     judged : DataFrame
-        Indexed by rule: the choice on the test part; IE with a 95% bootstrap interval, flagged
-        patients, cases among them, recall, precision.
+        Indexed by rule, and ``recommended``: the choice on the test part; IE with a 95% bootstrap
+        interval, flagged patients, cases among them, recall, precision.
     differences : DataFrame
         For each pair of rules: difference in IE on the test part, with a paired 95% interval.
     stability : dict of str to float
@@ -134,10 +135,42 @@ class Selection:
         """Each rule's choice."""
         return {rule: names[0] for rule, names in self.tied.items()}
 
+    @property
+    def recommended(self) -> str:
+        """The model that `recommended_model` takes."""
+        return recommended_model(self.tied)
+
     def part(self, name: str) -> tuple[pd.DataFrame, NDArray[np.intp]]:
         """Return the rows and outcomes of ``"train"``, ``"validation"`` or ``"test"``."""
         rows = getattr(self.parts, name)
         return self.data.X.iloc[rows], self.data.y[rows]
+
+
+def recommended_model(tied: Mapping[str, Sequence[str]]) -> str:
+    """Return PVF's choice, or of several that tie one that other rules hold to be best as well.
+
+    Parameters
+    ----------
+    tied : mapping of rule to sequence of str
+        For each of `RULES` the models that are best by it.
+
+    Returns
+    -------
+    str
+        Of the models best under PVF: the first that is best under both other rules, else under
+        the traditional rule, else under PMV, else the first.
+
+    Examples
+    --------
+    >>> recommended_model({"traditional": ["a", "b"], "PVF": ["c", "b"], "PMV": ["c"]})
+    'b'
+    """
+    others = [rule for rule in RULES if rule != "PVF"]
+    for backers in (others, *([rule] for rule in others)):
+        for model in tied["PVF"]:
+            if all(model in tied[rule] for rule in backers):
+                return model
+    return tied["PVF"][0]
 
 
 class WhereObserved(_OneDrawACell):
@@ -367,7 +400,7 @@ def select(
     X_train, y_train = data.X.iloc[parts.train], data.y[parts.train]
     X_val, y_val = data.X.iloc[parts.validation], data.y[parts.validation]
     changes = {"change_probability": change_probability, "shift_decay": shift_decay}
-    sets = {"n_sets": n_sets, "n_replicas": n_replicas, "aggregate": aggregate}
+    sets: dict[str, Any] = {"n_sets": n_sets, "n_replicas": n_replicas, "aggregate": aggregate}
     show = sys.stderr.isatty() if progress is None else progress
     with threadpool_limits(limits=1):  # sums run in another order on more threads
         candidates = make_pool(pool, data.features, X_train, y_train, seed=seed)
@@ -390,10 +423,11 @@ def select(
             pmv = _pmv_scores(candidates, X_train, y_train, n_repeats, seed, n_jobs, step)
         scores = _scores(by_sigma[sigma], pmv)
         tied = {rule: scores.index[tied_best(scores[rule].to_numpy())].tolist() for rule in RULES}
-        draws = {"capacity": capacity, "n_bootstraps": n_bootstraps, "seed": seed}
-        multiplicity, summary = _multiplicity(models, tied["PVF"][0], data, parts, epsilon)
+        draws: dict[str, Any] = {"capacity": capacity, "n_bootstraps": n_bootstraps, "seed": seed}
+        multiplicity, summary = _multiplicity(models, recommended_model(tied), data, parts, epsilon)
         X_test, case = data.X.iloc[parts.test], data.y[parts.test] == 1
-        picks = {rule: _flags(models[tied[rule][0]], X_test) for rule in RULES}
+        chosen = {rule: tied[rule][0] for rule in RULES} | {"recommended": recommended_model(tied)}
+        picks = {rule: _flags(models[name], X_test) for rule, name in chosen.items()}
         flags = np.array([_flags(model, X_val) for model in models.values()])
     return Selection(
         data=data,
@@ -404,7 +438,7 @@ def select(
         tied=tied,
         validation=by_sigma[sigma],
         sigmas=_sigma_effect(by_sigma, tied["traditional"]),
-        judged=_judged(picks, tied, case, **draws),
+        judged=_judged(picks, chosen, case, **draws),
         differences=_differences(picks, case, **draws),
         stability=_stability(flags, y_val == 1, scores["traditional"].to_numpy(), **draws),
         multiplicity=multiplicity,
@@ -495,7 +529,7 @@ def _efficiency(flagged: NDArray[np.bool_], case: NDArray[np.bool_], capacity: f
 
 def _judged(
     picks: Mapping[str, NDArray[np.bool_]],
-    tied: Mapping[str, Sequence[str]],
+    chosen: Mapping[str, str],
     case: NDArray[np.bool_],
     *,
     capacity: float,
@@ -512,7 +546,7 @@ def _judged(
         rows.append(
             {
                 "rule": rule,
-                "model": tied[rule][0],
+                "model": chosen[rule],
                 "IE": efficiency,
                 "low": float(low),
                 "high": float(high),

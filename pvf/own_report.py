@@ -1,0 +1,410 @@
+"""A report of a selection on a reader's own data: one HTML page, Markdown or JSON.
+
+The same tables and figures are shown by the notebook `90_your_data`. A page holds its figures
+inside and asks no other host for anything; every text from the data is escaped.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import pvf
+from pvf import plotting
+from pvf._report_pages import PAGE, STYLE, Figure, HtmlWriter, MarkdownWriter, Writer
+from pvf.columns import kinds_frame
+from pvf.metrics import InterventionEfficiencyDisplay
+from pvf.multiplicity import MultiplicityDisplay
+from pvf.own_selection import RULES, Selection
+from pvf.recommendation import recommend
+
+__all__ = [
+    "FORMATS",
+    "Figure",
+    "as_html",
+    "as_json",
+    "as_markdown",
+    "choices_table",
+    "columns_table",
+    "figures",
+    "judged_table",
+    "leaders_table",
+    "multiplicity_table_of",
+    "parts_table",
+    "settings_table",
+    "sigma_table",
+    "summary",
+    "write_report",
+]
+
+FORMATS = (".html", ".md", ".json")
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def columns_table(selection: Selection) -> pd.DataFrame:
+    """Return what each column was taken for, and why."""
+    return kinds_frame(selection.data.columns)
+
+
+def parts_table(selection: Selection) -> pd.DataFrame:
+    """Return patients and cases of each part."""
+    uses = {
+        "train": "models are fitted, and imputation learns",
+        "validation": "the traditional rule and PVF select",
+        "test": "the selected models are judged",
+    }
+    rows = []
+    for name, use in uses.items():
+        outcomes = selection.part(name)[1]
+        rows.append((name, len(outcomes), int(outcomes.sum()), f"{outcomes.mean():.1%}", use))
+    columns = ["part", "patients", "cases", "share", "used for"]
+    return pd.DataFrame(rows, columns=columns).set_index("part")
+
+
+def choices_table(selection: Selection) -> pd.DataFrame:
+    """Return each rule's choice, its score, how many tie with it, and who they are."""
+    rows = []
+    for rule, names in selection.tied.items():
+        score = selection.scores.loc[names[0], rule]
+        others = ", ".join(names[1:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+        rows.append((rule, names[0], f"{score:.3f}", len(names) - 1, others or "–"))
+    columns = ["rule", "choice", "score", "ties with", "these"]
+    return pd.DataFrame(rows, columns=columns).set_index("rule")
+
+
+def leaders_table(selection: Selection, n_models: int = 10) -> pd.DataFrame:
+    """Return the candidates that lead under PVF, with their scores and ranks under each rule."""
+    scores = selection.scores
+    ranks = scores.rank(ascending=False, method="min").astype(int)
+    leading = scores.sort_values("PVF", ascending=False, kind="stable").index[:n_models]
+    shown = {
+        rule: [f"{scores.loc[m, rule]:.3f} ({ranks.loc[m, rule]})" for m in leading]
+        for rule in RULES
+    }
+    return pd.DataFrame(shown, index=leading)
+
+
+def judged_table(selection: Selection) -> pd.DataFrame:
+    """Return how the choices do on the test part, for people."""
+    judged = selection.judged
+    return pd.DataFrame(
+        {
+            "model": judged["model"],
+            "IE": judged["IE"].map("{:.2f}".format),
+            "95% interval": [
+                f"{low:.2f} to {high:.2f}"
+                for low, high in zip(judged["low"], judged["high"], strict=True)
+            ],
+            "flagged": judged["flagged"],
+            "cases among them": judged["cases_flagged"],
+            "recall": judged["recall"].map("{:.2f}".format),
+            "precision": [f"{p:.2f}" if np.isfinite(p) else "–" for p in judged["precision"]],
+            "cases reached": judged["reached"].map("{:.2f}".format),
+            "by chance": judged["reached_by_chance"].map("{:.2f}".format),
+        }
+    )
+
+
+def sigma_table(selection: Selection) -> pd.DataFrame:
+    """Return PVF's choice at each noise level."""
+    table = selection.sigmas
+    return pd.DataFrame(
+        {
+            "choice": table["choice"],
+            "score": table["score"].map("{:.3f}".format),
+            "ties with": table["n_tied"] - 1,
+            "among the traditional best": table["among_traditional_best"].map(
+                {True: "yes", False: "no"}
+            ),
+        }
+    ).rename_axis("σ")
+
+
+def multiplicity_table_of(selection: Selection, n_worst: int = 8) -> pd.DataFrame | None:
+    """Return the test patients about whom good models disagree most, by line of the file."""
+    if selection.multiplicity is None:
+        return None
+    worst = selection.multiplicity.sort_values("capacity", ascending=False, kind="stable")
+    worst = worst.head(n_worst)
+    return pd.DataFrame(
+        {
+            "Rashomon Capacity": worst["capacity"].map("{:.3f}".format),
+            "lowest score": worst["lowest"].map("{:.2f}".format),
+            "highest score": worst["highest"].map("{:.2f}".format),
+            "decide otherwise": worst["conflict_share"].map("{:.0%}".format),
+        }
+    )
+
+
+def settings_table(selection: Selection) -> pd.DataFrame:
+    """Return everything that reproduces the result."""
+    listed = {
+        name: ", ".join(f"{item:g}" for item in value) if isinstance(value, list) else str(value)
+        for name, value in selection.settings.items()
+    }
+    packages = ("numpy", "pandas", "scikit-learn", "scipy")
+    listed |= {
+        "file": selection.data.name,
+        "file's SHA-256": selection.data.sha256,
+        "target": f"{selection.data.target} (a case: {selection.data.positive})",
+        "versions": ", ".join([f"pvf {pvf.__version__}", *(f"{p} {version(p)}" for p in packages)]),
+    }
+    return pd.DataFrame({"value": listed}).rename_axis("setting")
+
+
+# --- figures --------------------------------------------------------------------------------------
+
+
+def figures(selection: Selection) -> dict[str, Figure]:
+    """Draw the report's figures.
+
+    Parameters
+    ----------
+    selection : Selection
+
+    Returns
+    -------
+    dict of str to Figure
+        ``efficiency``, ``scores`` and, where it could be computed, ``multiplicity``.
+    """
+    drawn = {"efficiency": _efficiency_figure(selection), "scores": _scores_figure(selection)}
+    if selection.multiplicity is not None:
+        drawn["multiplicity"] = _multiplicity_figure(selection)
+    return drawn
+
+
+def _efficiency_figure(selection: Selection) -> Figure:
+    X, y = selection.part("test")
+    gamma = selection.settings["capacity"]
+    by_model: dict[str, list[str]] = {}
+    for rule, name in selection.chosen.items():
+        by_model.setdefault(name, []).append(rule)
+    with plotting.style():
+        axes = plotting.new_axes()
+        for place, (name, rules) in enumerate(by_model.items()):
+            InterventionEfficiencyDisplay.from_predictions(
+                y,
+                np.asarray(selection.models[name].predict(X)),
+                name=f"{name} ({', '.join(rules)})",
+                n_bootstraps=selection.settings["n_bootstraps"] if place == 0 else 0,
+                random_state=selection.settings["seed"],
+                ax=axes,
+            )
+        axes.axvline(gamma, color="0.35", linewidth=1, linestyle="-.", label=f"γ = {gamma:g}")
+        axes.legend(frameon=False, fontsize="small")
+    listed = "; ".join(
+        f"{rule} {row['IE']:.2f}" for rule, row in selection.judged.loc[list(RULES)].iterrows()
+    )
+    return Figure(
+        "efficiency",
+        axes,
+        "Intervention Efficiency of the selected models over the capacity, on the test part; the "
+        "band is the 95% bootstrap interval of the first.",
+        f"Intervention Efficiency over capacity, as lines. At {gamma:g}: {listed}; chance is 1.",
+    )
+
+
+def _scores_figure(selection: Selection) -> Figure:
+    with plotting.style():
+        axes = selection.validation.plot(n_models=12)
+        axes.set_xlabel("Intervention Efficiency on the perturbed validation sets")
+    best = selection.validation
+    return Figure(
+        "scores",
+        axes,
+        "Scores of the leading candidates on the perturbed validation sets: box, middle half; "
+        "whiskers, extremes; diamond, aggregated score; cross, unperturbed score.",
+        f"Box plots of {min(12, len(best.names))} candidates. PVF selects {best.best_name}, with "
+        f"an aggregated score of {best.aggregated[best.best_index]:.2f}; {len(best.tied)} tie.",
+    )
+
+
+def _multiplicity_figure(selection: Selection) -> Figure:
+    table, facts = selection.multiplicity, selection.multiplicity_summary
+    assert table is not None  # the caller has looked
+    display = MultiplicityDisplay(table["capacity"].to_numpy())
+    axes = display.plot(kind="distribution").ax_
+    return Figure(
+        "multiplicity",
+        axes,
+        f"Rashomon Capacity of {facts['n_good']:.0f} good candidates for the test patients: the "
+        "share of patients with at most this many effective classes, 1 to 2.",
+        f"Cumulative distribution of Rashomon Capacity over {len(table)} patients; mean "
+        f"{facts['mean_capacity']:.3f}, largest {facts['largest_capacity']:.3f}.",
+    )
+
+
+# --- the report -----------------------------------------------------------------------------------
+
+
+def summary(selection: Selection) -> dict[str, Any]:
+    """Return the result as plain values, for JSON.
+
+    Parameters
+    ----------
+    selection : Selection
+
+    Returns
+    -------
+    dict
+        ``recommendation``, ``choices``, ``tied``, ``judged``, ``differences``, ``sigmas``,
+        ``stability``, ``multiplicity``, ``columns``, ``parts``, ``data``, ``settings``.
+    """
+    said = recommend(selection)
+    data = selection.data
+    return {
+        "recommendation": {
+            "model": said.model,
+            "usable": said.usable,
+            "headline": said.headline,
+            "reasons": list(said.reasons),
+            "caveats": list(said.caveats),
+        },
+        "choices": selection.chosen,
+        "tied": selection.tied,
+        "judged": json.loads(selection.judged.to_json(orient="index")),
+        "differences": json.loads(selection.differences.to_json(orient="index")),
+        "sigmas": json.loads(selection.sigmas.reset_index().to_json(orient="records")),
+        "stability": selection.stability,
+        "multiplicity": selection.multiplicity_summary,
+        "columns": json.loads(columns_table(selection).reset_index().to_json(orient="records")),
+        "parts": {
+            name: {"patients": len(outcomes), "cases": int(outcomes.sum())}
+            for name in ("train", "validation", "test")
+            for outcomes in [selection.part(name)[1]]
+        },
+        "data": {"file": data.name, "sha256": data.sha256, "target": data.target}
+        | {"positive": data.positive, "notes": list(data.notes)},
+        "settings": {**selection.settings, "pvf": pvf.__version__},
+    }
+
+
+def as_json(selection: Selection) -> str:
+    """Return `summary` as JSON text; what has no value is null."""
+    return json.dumps(summary(selection), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def as_html(selection: Selection) -> str:
+    """Return the report as one HTML page that needs no other file and no network."""
+    body = _render(selection, HtmlWriter())
+    title = f"Which model for {html.escape(selection.data.target)}?"
+    return PAGE.format(title=title, style=STYLE, body=body)
+
+
+def as_markdown(selection: Selection) -> str:
+    """Return the report as Markdown, its figures inside as data URIs."""
+    return _render(selection, MarkdownWriter())
+
+
+def write_report(selection: Selection, path: str | Path) -> Path:
+    """Write the report; the ending of the file's name says as what.
+
+    Parameters
+    ----------
+    selection : Selection
+    path : path-like
+        Ends in ``.html``, ``.md`` or ``.json``; its folder must exist.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    ValueError
+        If the ending is another.
+    """
+    path = Path(path)
+    writers = dict(zip(FORMATS, (as_html, as_markdown, as_json), strict=True))
+    if path.suffix.lower() not in writers:
+        raise ValueError(f"path must end in {', '.join(FORMATS)}, got {path.name!r}.")
+    text = writers[path.suffix.lower()](selection)
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return path
+
+
+def _render(selection: Selection, out: Writer) -> str:
+    """Write the report's parts in their order."""
+    said = recommend(selection)
+    out.heading(1, f"Which model for {selection.data.target}?")
+    out.heading(2, "Recommendation")
+    out.strong(said.headline)
+    out.points(said.reasons)
+    out.heading(3, "Caveats")
+    out.points(said.caveats)
+    _render_data(selection, out)
+    _render_choice(selection, out)
+    _render_worth(selection, out)
+    out.heading(2, "How to make this report again")
+    out.table(settings_table(selection), "Settings and versions")
+    return out.text()
+
+
+def _render_data(selection: Selection, out: Writer) -> None:
+    out.heading(2, "The data")
+    data = selection.data
+    out.paragraph(
+        f"{len(data.X)} patients from {data.name}; the outcome is {data.target}, and "
+        f"{data.positive!r} is a case ({int(data.y.sum())} of them)."
+    )
+    if data.notes:
+        out.points(data.notes)
+    out.table(columns_table(selection), "What each column was taken for; --kind overrules it")
+    out.table(parts_table(selection), "Parts, split at random within each outcome")
+
+
+def _render_choice(selection: Selection, out: Writer) -> None:
+    drawn = figures(selection)
+    out.heading(2, "What the rules select")
+    out.paragraph(
+        "The traditional rule takes the candidate with the largest Intervention Efficiency (IE) on "
+        "the validation part. PVF perturbs that part many times and takes the candidate whose "
+        "score holds up. PMV flips training labels and takes the candidate whose training "
+        "accuracy falls fastest; its scores are slopes, no efficiencies."
+    )
+    out.table(choices_table(selection), "Choices, and the candidates that tie with them")
+    out.table(leaders_table(selection), "Leading candidates under PVF: score (rank) by each rule")
+    out.figure(drawn["scores"])
+    out.table(sigma_table(selection), "Effect of the noise level σ on PVF's choice")
+    out.heading(2, "What the choices are worth")
+    out.paragraph("On the test part, by which nothing was selected:")
+    out.table(judged_table(selection), "The choices on the test part")
+    differences = selection.differences.map("{:+.2f}".format)
+    out.table(differences, "Differences in Intervention Efficiency, with 95% intervals")
+    out.figure(drawn["efficiency"])
+    if "multiplicity" in drawn:
+        out.heading(2, "For whom equally good models disagree")
+        out.paragraph(
+            "Rashomon Capacity counts effective classes: 1 where all good candidates give a "
+            "patient the same score, 2 where they contradict each other."
+        )
+        out.figure(drawn["multiplicity"])
+        worst = multiplicity_table_of(selection)
+        assert worst is not None
+        out.table(worst, "Test patients with the largest capacity, by line of the file")
+    for figure in drawn.values():
+        _close(figure)
+
+
+def _close(figure: Figure) -> None:
+    import matplotlib.pyplot as plt  # noqa: PLC0415  loaded when something is drawn
+
+    plt.close(figure.axes.figure)  # type: ignore[arg-type]  # never a sub-figure here
+
+
+def _render_worth(selection: Selection, out: Writer) -> None:
+    out.heading(2, "Model card")
+    out.paragraph(f"For {selection.recommended}.")

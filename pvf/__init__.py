@@ -7,6 +7,7 @@ from pvf.metrics import (
     intervention_efficiency_score,
     intervention_efficiency_scorer,
 )
+from pvf.model_card import ModelCard, model_card
 from pvf.multiplicity import (
     MultiplicityDisplay,
     ambiguity,
@@ -32,6 +33,7 @@ __version__ = "0.1.0"
 __all__ = [
     "GaussianNoise",
     "InterventionEfficiencyDisplay",
+    "ModelCard",
     "MultiplicityDisplay",
     "NominalFlip",
     "OrdinalShift",
@@ -47,6 +49,7 @@ __all__ = [
     "intervention_efficiency_counts",
     "intervention_efficiency_score",
     "intervention_efficiency_scorer",
+    "model_card",
     "multiplicity_table",
     "perturb_scores",
     "perturbation_scorer",

@@ -21,7 +21,7 @@ tree of that part can split on it, so no score would notice.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -316,29 +316,66 @@ def _cohort(
     return Cohort(data.X.to_numpy(dtype=float), data.y.to_numpy() == 1, tuple(data.kinds.values()))
 
 
-def _repetition(block: int, **settings: Any) -> pd.DataFrame:
-    """Run one whole experiment: all subsets and splits."""
+class Split(NamedTuple):
+    """One split of one subset: who is in which part, by row of the cohort, and the problem."""
+
+    subset: int
+    split: int
+    train: NDArray[np.intp]
+    validation: NDArray[np.intp]
+    external: NDArray[np.intp]
+    problem: Problem
+    n_redrawn_partitions: int
+
+
+def splits(block: int, settings: Mapping[str, Any]) -> Iterator[Split]:
+    """Make the splits of one repetition, with their candidates.
+
+    Parameters
+    ----------
+    block : int
+        Number of the repetition.
+    settings : mapping
+        The arguments of `run_experiment` that say how data and candidates are made.
+
+    Yields
+    ------
+    Split
+    """
     cohort = _cohort(settings["dataset"], **{name: settings[name] for name in CERVICAL_CHOICES})
     y = cohort.y
     rng = np.random.default_rng(np.random.SeedSequence(settings["seed"], spawn_key=(block,)))
     subsets, n_redrawn_partitions = _subsets(y, rng, settings)
-    frames = []
     for subset, inside in enumerate(subsets):
         external = np.setdiff1d(np.arange(len(y)), inside)
         folds = StratifiedKFold(
             settings["n_splits"], shuffle=True, random_state=int(rng.integers(2**31))
         )
         for split, (train, validation) in enumerate(folds.split(inside, y[inside])):
-            problem = _make_split(
-                cohort, inside[train], inside[validation], external, rng, settings
+            rows = (inside[train], inside[validation], external)
+            problem = _make_split(cohort, *rows, rng, settings)
+            yield Split(subset, split, *rows, problem, n_redrawn_partitions)
+
+
+def _repetition(block: int, **settings: Any) -> pd.DataFrame:
+    """Run one whole experiment: all subsets and splits."""
+    frames = []
+    for part in splits(block, settings):
+        key = (block, part.subset, part.split)
+        frame = judge(part.problem, key, settings)
+        frames.append(
+            frame.assign(
+                repetition=block,
+                subset=part.subset,
+                split=part.split,
+                n_redrawn_partitions=part.n_redrawn_partitions,
             )
-            key = (block, subset, split)
-            frame = judge(problem, key, settings)
-            frames.append(frame.assign(repetition=block, subset=subset, split=split))
+        )
     keys = ["repetition", "subset", "split", "sigma", "metric", "tie_break"]
     table = pd.concat(frames, ignore_index=True)
-    table["n_redrawn_partitions"] = n_redrawn_partitions
-    return table[keys + [column for column in table.columns if column not in keys]]
+    last = ["n_redrawn_partitions"]
+    between = [column for column in table.columns if column not in keys + last]
+    return table[keys + between + last]
 
 
 def _subsets(
@@ -427,6 +464,24 @@ def _scaled(
         StandardScaler().fit(X[train] if scaling == "train" else X).transform(X)
     )
     return scaled
+
+
+def scaled_features(train: NDArray[np.intp], settings: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Return all patients' features as the candidates of a split see them.
+
+    Parameters
+    ----------
+    train : ndarray of int
+        The training part, by row of the cohort.
+    settings : mapping
+        As in `splits`.
+
+    Returns
+    -------
+    ndarray of shape (n_patients, n_features)
+    """
+    choices = {name: settings[name] for name in CERVICAL_CHOICES}
+    return _scaled(_cohort(settings["dataset"], **choices), train, settings)
 
 
 def _category_changes(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import io
 import re
 from abc import ABC, abstractmethod
@@ -12,6 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+
+from pvf._card_pages import in_html, in_markdown
+from pvf.model_card import ModelCard
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -82,25 +84,29 @@ class Writer(ABC):
     def figure(self, figure: Figure) -> None:
         """Add a figure, inside the document."""
 
+    @abstractmethod
+    def card(self, card: ModelCard) -> None:
+        """Add a model card, below a heading of its own."""
+
 
 class HtmlWriter(Writer):
     """Writes the body of an HTML page."""
 
     def heading(self, level: int, text: str) -> None:
         """Add a heading."""
-        self.add(f"<h{level}>{html.escape(text)}</h{level}>")
+        self.add(f"<h{level}>{in_html(text)}</h{level}>")
 
     def paragraph(self, text: str) -> None:
         """Add a paragraph."""
-        self.add(f"<p>{html.escape(text)}</p>")
+        self.add(f"<p>{in_html(text)}</p>")
 
     def strong(self, text: str) -> None:
         """Add a paragraph that stands out."""
-        self.add(f'<p class="headline">{html.escape(text)}</p>')
+        self.add(f'<p class="headline">{in_html(text)}</p>')
 
     def points(self, texts: Sequence[str]) -> None:
         """Add a list."""
-        self.add("<ul>" + "".join(f"<li>{html.escape(text)}</li>" for text in texts) + "</ul>")
+        self.add("<ul>" + "".join(f"<li>{in_html(text)}</li>" for text in texts) + "</ul>")
 
     def table(self, frame: pd.DataFrame, caption: str) -> None:
         """Add a table."""
@@ -112,17 +118,22 @@ class HtmlWriter(Writer):
             for row in frame.itertuples()
         )
         self.add(
-            f'<div class="table" tabindex="0" role="region" aria-label="{html.escape(caption)}">'
-            f"<table><caption>{html.escape(caption)}</caption><thead><tr>{head}</tr></thead>"
+            f'<div class="table" tabindex="0" role="region" aria-label="{in_html(caption)}">'
+            f"<table><caption>{in_html(caption)}</caption><thead><tr>{head}</tr></thead>"
             f"<tbody>{rows}</tbody></table></div>"
         )
 
     def figure(self, figure: Figure) -> None:
         """Add a figure."""
         self.add(
-            f'<figure><img src="{_data_uri(figure)}" alt="{html.escape(figure.alt)}">'
-            f"<figcaption>{html.escape(figure.caption)}</figcaption></figure>"
+            f'<figure><img src="{_data_uri(figure)}" alt="{in_html(figure.alt)}">'
+            f"<figcaption>{in_html(figure.caption)}</figcaption></figure>"
         )
+
+    def card(self, card: ModelCard) -> None:
+        """Add a card."""
+        self.heading(2, "Model card")
+        self.add(card._repr_html_())
 
 
 class MarkdownWriter(Writer):
@@ -130,35 +141,42 @@ class MarkdownWriter(Writer):
 
     def heading(self, level: int, text: str) -> None:
         """Add a heading."""
-        self.add(f"{'#' * level} {_plain(text)}")
+        self.add(f"{'#' * level} {in_markdown(text)}")
 
     def paragraph(self, text: str) -> None:
         """Add a paragraph."""
-        self.add(_plain(text))
+        self.add(in_markdown(text))
 
     def strong(self, text: str) -> None:
         """Add a paragraph that stands out."""
-        self.add(f"**{_plain(text)}**")
+        self.add(f"**{in_markdown(text)}**")
 
     def points(self, texts: Sequence[str]) -> None:
         """Add a list."""
-        self.add("\n".join(f"- {_plain(text)}" for text in texts))
+        self.add("\n".join(f"- {in_markdown(text)}" for text in texts))
 
     def table(self, frame: pd.DataFrame, caption: str) -> None:
         """Add a table."""
         names = _names(frame)
         rows = [names, ["---"] * len(names), *(list(row) for row in frame.itertuples())]
         lines = [
-            "| " + " | ".join(_plain(str(cell)) if cell != "---" else cell for cell in row) + " |"
+            "| "
+            + " | ".join(in_markdown(str(cell)) if cell != "---" else cell for cell in row)
+            + " |"
             for row in rows
         ]
-        self.add(f"*{_plain(caption)}*")
+        self.add(f"*{in_markdown(caption)}*")
         self.add("\n".join(lines))
 
     def figure(self, figure: Figure) -> None:
         """Add a figure."""
-        self.add(f"![{_plain(figure.alt)}]({_data_uri(figure)})")
-        self.add(f"*{_plain(figure.caption)}*")
+        self.add(f"![{in_markdown(figure.alt)}]({_data_uri(figure)})")
+        self.add(f"*{in_markdown(figure.caption)}*")
+
+    def card(self, card: ModelCard) -> None:
+        """Add a card, its headings two levels down."""
+        self.heading(2, "Model card")
+        self.add(re.sub(r"^#", "###", card.to_markdown().strip(), flags=re.MULTILINE))
 
 
 def _names(frame: pd.DataFrame) -> list[str]:
@@ -166,12 +184,7 @@ def _names(frame: pd.DataFrame) -> list[str]:
 
 
 def _cell(value: Any) -> str:
-    return html.escape(str(value))
-
-
-def _plain(text: str) -> str:
-    """Escape what Markdown would take for markup, and keep the text in one line."""
-    return re.sub(r"([\\`*_{}\[\]<>#|$~&])", r"\\\1", " ".join(text.split()))
+    return in_html(str(value))
 
 
 def _data_uri(figure: Figure) -> str:

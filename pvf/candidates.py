@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 POOLS = ("pairs", "trees")
-DEPTHS, LEAVES = (1, 2, 3, 4), (1, 5, 10, 20)
+DEPTHS, LEAVES = (1, 2, 3, 4), (0.01, 0.03, 0.1, 0.2)
 
 
 class MixedEncoder(TransformerMixin, BaseEstimator):
@@ -222,7 +222,7 @@ def shallow_trees(columns: Sequence[Column], *, seed: int = 0) -> dict[str, Pipe
     trees = {}
     for depth, leaf, features in itertools.product(DEPTHS, LEAVES, (None, "sqrt")):
         some = ", some features" if features else ""
-        trees[f"tree: depth {depth}, leaf {leaf}{some}"] = make_pipeline(
+        trees[f"tree: depth {depth}, leaf {leaf:.0%}{some}"] = make_pipeline(
             encoder(columns, scale=False),
             DecisionTreeClassifier(
                 max_depth=depth,

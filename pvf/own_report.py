@@ -6,6 +6,7 @@ inside and asks no other host for anything; every text from the data is escaped.
 
 from __future__ import annotations
 
+import dataclasses
 import html
 import json
 from importlib.metadata import version
@@ -20,9 +21,11 @@ from pvf import plotting
 from pvf._report_pages import PAGE, STYLE, Figure, HtmlWriter, MarkdownWriter, Writer
 from pvf.columns import kinds_frame
 from pvf.metrics import InterventionEfficiencyDisplay
+from pvf.model_card import ModelCard
 from pvf.multiplicity import MultiplicityDisplay
 from pvf.own_selection import RULES, Selection
 from pvf.recommendation import recommend
+from pvf.validation import PerturbationValidationResult, tied_best
 
 __all__ = [
     "FORMATS",
@@ -30,6 +33,7 @@ __all__ = [
     "as_html",
     "as_json",
     "as_markdown",
+    "card",
     "choices_table",
     "columns_table",
     "figures",
@@ -347,7 +351,7 @@ def _render(selection: Selection, out: Writer) -> str:
     out.points(said.caveats)
     _render_data(selection, out)
     _render_choice(selection, out)
-    _render_worth(selection, out)
+    out.card(card(selection))
     out.heading(2, "How to make this report again")
     out.table(settings_table(selection), "Settings and versions")
     return out.text()
@@ -405,6 +409,52 @@ def _close(figure: Figure) -> None:
     plt.close(figure.axes.figure)  # type: ignore[arg-type]  # never a sub-figure here
 
 
-def _render_worth(selection: Selection, out: Writer) -> None:
-    out.heading(2, "Model card")
-    out.paragraph(f"For {selection.recommended}.")
+def card(selection: Selection) -> ModelCard:
+    """Return the model card of the recommended model.
+
+    Parameters
+    ----------
+    selection : Selection
+
+    Returns
+    -------
+    ModelCard
+        Of PVF's result, the recommended model being the first of those that tie; judged on the
+        test part. Patients are not listed by name.
+    """
+    X, y = selection.part("validation")
+    settings = selection.settings
+    return pvf.model_card(
+        _recommended_first(selection),
+        X=X,
+        y=y,
+        scoring=pvf.intervention_efficiency_scorer(settings["capacity"]),
+        external=selection.part("test"),
+        title=f"Model card: {selection.recommended}",
+        data_name=f"{selection.data.name}, outcome {selection.data.target}",
+        data={"Training patients": len(selection.parts.train)},
+        kinds={column.name: column.kind for column in selection.data.features},
+        unit="patients",
+        limits=recommend(selection).caveats,
+        n_contested=0,
+        n_resamples=max(settings["n_bootstraps"], 100),
+        random_state=settings["seed"],
+    )
+
+
+def _recommended_first(selection: Selection) -> PerturbationValidationResult:
+    """Return PVF's result with the recommended model in front, so that it wins its ties."""
+    result = selection.validation
+    first = result.names.index(selection.recommended)
+    order = [first, *(place for place in range(len(result.names)) if place != first)]
+    aggregated = result.aggregated[order]
+    return dataclasses.replace(
+        result,
+        scores=result.scores[order],
+        aggregated=aggregated,
+        unperturbed=result.unperturbed[order],
+        models=tuple(result.models[place] for place in order),
+        names=tuple(result.names[place] for place in order),
+        tied=tied_best(aggregated),
+        best_index=0,
+    )

@@ -8,15 +8,12 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from pvf._card_pages import in_html, in_markdown
 from pvf.model_card import ModelCard
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = ["PAGE", "STYLE", "Figure", "HtmlWriter", "MarkdownWriter", "Writer"]
 
@@ -27,22 +24,18 @@ class Figure:
 
     Attributes
     ----------
-    name : str
-        A short name.
-    axes : matplotlib Axes
+    picture : matplotlib Figure
     caption, alt : str
     """
 
-    name: str
-    axes: Axes
+    picture: Any
     caption: str
     alt: str
 
     def to_png(self) -> bytes:
         """Return the picture; the same figure gives the same bytes."""
         buffer = io.BytesIO()
-        figure: Any = self.axes.figure
-        figure.savefig(buffer, format="png", dpi=110, metadata={"Software": None})
+        self.picture.savefig(buffer, format="png", dpi=110, metadata={"Software": None})
         return buffer.getvalue()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from pvf.columns import parse_kinds
 from pvf.csv_table import TableError
 
 EPILOG = """\b
@@ -27,16 +28,10 @@ Exit codes: 0 done; 1 the data, the pool or a file don't allow it, said in one l
 
 def _kinds(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
     """Read ``column=kind`` and ``column=ordinal:low<mid<high``."""
-    kinds: dict[str, Any] = {}
-    for text in given:
-        column, equals, kind = text.rpartition("=")
-        if not equals or not column or not kind:
-            raise click.BadParameter(f"{text!r} is not COLUMN=KIND, as in ward=nominal.")
-        name, colon, order = kind.partition(":")
-        if colon and name != "ordinal":
-            raise click.BadParameter(f"{text!r}: only ordinal takes levels, not {name!r}.")
-        kinds[column] = [level.strip() for level in order.split("<")] if colon else kind
-    return kinds
+    try:
+        return parse_kinds(given)
+    except TableError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 def _separator(_: click.Context, __: click.Parameter, given: str | None) -> str | None:

@@ -19,7 +19,15 @@ from numpy.typing import NDArray
 
 from pvf.csv_table import TableError, closest
 
-__all__ = ["FEATURES", "KINDS", "Column", "feature_frame", "guess_columns", "kinds_frame"]
+__all__ = [
+    "FEATURES",
+    "KINDS",
+    "Column",
+    "feature_frame",
+    "guess_columns",
+    "kinds_frame",
+    "parse_kinds",
+]
 
 FEATURES = ("numeric", "ordinal", "nominal")
 KINDS = (*FEATURES, "identifier", "date", "text", "constant", "ignored")
@@ -165,6 +173,41 @@ def guess_columns(
     columns = [_guess(frame[name], given.get(name), decimal, separator) for name in frame.columns]
     _refuse_mixed_notation(frame, columns, decimal)
     return columns
+
+
+def parse_kinds(given: Sequence[str]) -> dict[str, str | list[str]]:
+    """Read kinds as a command line or a notebook's parameter gives them.
+
+    Parameters
+    ----------
+    given : sequence of str
+        Each ``"column=kind"`` or ``"column=ordinal:low<mid<high"``.
+
+    Returns
+    -------
+    dict
+        As `guess_columns` takes it.
+
+    Raises
+    ------
+    TableError
+        If one is of another form.
+
+    Examples
+    --------
+    >>> parse_kinds(["ward=nominal", "pain=ordinal:none<some<much"])
+    {'ward': 'nominal', 'pain': ['none', 'some', 'much']}
+    """
+    kinds: dict[str, str | list[str]] = {}
+    for text in given:
+        column, equals, kind = text.rpartition("=")
+        if not equals or not column or not kind:
+            raise TableError(f"{text!r} is not COLUMN=KIND, as in ward=nominal.")
+        name, colon, order = kind.partition(":")
+        if colon and name != "ordinal":
+            raise TableError(f"{text!r}: only ordinal takes levels, not {name!r}.")
+        kinds[column] = [level.strip() for level in order.split("<")] if colon else kind
+    return kinds
 
 
 def kinds_frame(columns: Sequence[Column]) -> pd.DataFrame:

@@ -23,6 +23,7 @@ from pvf.columns import kinds_frame
 from pvf.metrics import InterventionEfficiencyDisplay
 from pvf.model_card import ModelCard
 from pvf.multiplicity import MultiplicityDisplay
+from pvf.own_data import OwnData
 from pvf.own_selection import RULES, Selection
 from pvf.recommendation import recommend
 from pvf.validation import PerturbationValidationResult, tied_best
@@ -36,11 +37,16 @@ __all__ = [
     "card",
     "choices_table",
     "columns_table",
-    "figures",
+    "contested_table",
+    "differences_table",
+    "efficiency_figure",
     "judged_table",
     "leaders_table",
-    "multiplicity_table_of",
+    "multiplicity_figure",
+    "notes_text",
     "parts_table",
+    "recommendation_text",
+    "scores_figure",
     "settings_table",
     "sigma_table",
     "summary",
@@ -132,12 +138,18 @@ def sigma_table(selection: Selection) -> pd.DataFrame:
     ).rename_axis("σ")
 
 
-def multiplicity_table_of(selection: Selection, n_worst: int = 8) -> pd.DataFrame | None:
+def differences_table(selection: Selection) -> pd.DataFrame:
+    """Return paired differences between the rules' choices on the test part, for people."""
+    return selection.differences.map("{:+.2f}".format)
+
+
+def contested_table(selection: Selection, n_worst: int = 8) -> pd.DataFrame:
     """Return the test patients about whom good models disagree most, by line of the file."""
-    if selection.multiplicity is None:
-        return None
-    worst = selection.multiplicity.sort_values("capacity", ascending=False, kind="stable")
-    worst = worst.head(n_worst)
+    columns = ["capacity", "lowest", "highest", "conflict_share"]
+    table = pd.DataFrame(columns=columns, dtype=float)
+    if selection.multiplicity is not None:
+        table = selection.multiplicity[columns]
+    worst = table.sort_values("capacity", ascending=False, kind="stable").head(n_worst)
     return pd.DataFrame(
         {
             "Rashomon Capacity": worst["capacity"].map("{:.3f}".format),
@@ -167,25 +179,8 @@ def settings_table(selection: Selection) -> pd.DataFrame:
 # --- figures --------------------------------------------------------------------------------------
 
 
-def figures(selection: Selection) -> dict[str, Figure]:
-    """Draw the report's figures.
-
-    Parameters
-    ----------
-    selection : Selection
-
-    Returns
-    -------
-    dict of str to Figure
-        ``efficiency``, ``scores`` and, where it could be computed, ``multiplicity``.
-    """
-    drawn = {"efficiency": _efficiency_figure(selection), "scores": _scores_figure(selection)}
-    if selection.multiplicity is not None:
-        drawn["multiplicity"] = _multiplicity_figure(selection)
-    return drawn
-
-
-def _efficiency_figure(selection: Selection) -> Figure:
+def efficiency_figure(selection: Selection) -> Figure:
+    """Draw Intervention Efficiency over capacity for the rules' choices, on the test part."""
     X, y = selection.part("test")
     gamma = selection.settings["capacity"]
     by_model: dict[str, list[str]] = {}
@@ -208,42 +203,53 @@ def _efficiency_figure(selection: Selection) -> Figure:
         f"{rule} {row['IE']:.2f}" for rule, row in selection.judged.loc[list(RULES)].iterrows()
     )
     return Figure(
-        "efficiency",
-        axes,
+        _closed(axes),
         "Intervention Efficiency of the selected models over the capacity, on the test part; the "
         "band is the 95% bootstrap interval of the first.",
         f"Intervention Efficiency over capacity, as lines. At {gamma:g}: {listed}; chance is 1.",
     )
 
 
-def _scores_figure(selection: Selection) -> Figure:
-    with plotting.style():
-        axes = selection.validation.plot(n_models=12)
-        axes.set_xlabel("Intervention Efficiency on the perturbed validation sets")
+def scores_figure(selection: Selection) -> Figure:
+    """Draw the scores of the leading candidates on the perturbed validation sets."""
     best = selection.validation
+    with plotting.style():
+        axes = best.plot(n_models=12)
+        axes.set_xlabel("Intervention Efficiency on the perturbed validation sets")
     return Figure(
-        "scores",
-        axes,
+        _closed(axes),
         "Scores of the leading candidates on the perturbed validation sets: box, middle half; "
         "whiskers, extremes; diamond, aggregated score; cross, unperturbed score.",
         f"Box plots of {min(12, len(best.names))} candidates. PVF selects {best.best_name}, with "
-        f"an aggregated score of {best.aggregated[best.best_index]:.2f}; {len(best.tied)} tie.",
+        f"an aggregated score of {best.aggregated[best.best_index]:.2f}; {len(best.tied)} have it.",
     )
 
 
-def _multiplicity_figure(selection: Selection) -> Figure:
+def multiplicity_figure(selection: Selection) -> Figure:
+    """Draw the distribution of Rashomon Capacity over test patients, or say why there is none."""
     table, facts = selection.multiplicity, selection.multiplicity_summary
-    assert table is not None  # the caller has looked
-    display = MultiplicityDisplay(table["capacity"].to_numpy())
-    axes = display.plot(kind="distribution").ax_
+    if table is None:
+        axes = plotting.new_axes(figsize=(6.8, 1.2))
+        axes.set_axis_off()
+        why = "Not computed: it takes two or more good candidates that give probabilities."
+        axes.text(0, 0.5, why)
+        return Figure(_closed(axes), "Rashomon Capacity of the test patients.", why)
+    axes = MultiplicityDisplay(table["capacity"].to_numpy()).plot(kind="distribution").ax_
     return Figure(
-        "multiplicity",
-        axes,
+        _closed(axes),
         f"Rashomon Capacity of {facts['n_good']:.0f} good candidates for the test patients: the "
         "share of patients with at most this many effective classes, 1 to 2.",
         f"Cumulative distribution of Rashomon Capacity over {len(table)} patients; mean "
         f"{facts['mean_capacity']:.3f}, largest {facts['largest_capacity']:.3f}.",
     )
+
+
+def _closed(axes: Any) -> Any:
+    """Return the figure, which a notebook would show twice if it stayed open."""
+    import matplotlib.pyplot as plt  # noqa: PLC0415  loaded when something is drawn
+
+    plt.close(axes.figure)
+    return axes.figure
 
 
 # --- the report -----------------------------------------------------------------------------------
@@ -289,6 +295,24 @@ def summary(selection: Selection) -> dict[str, Any]:
         | {"positive": data.positive, "notes": list(data.notes)},
         "settings": {**selection.settings, "pvf": pvf.__version__},
     }
+
+
+def notes_text(data: OwnData) -> str:
+    """Return what was done on reading, as Markdown."""
+    out = MarkdownWriter()
+    out.points(data.notes or ("Nothing else was done.",))
+    return out.text()
+
+
+def recommendation_text(selection: Selection) -> str:
+    """Return the recommendation, its reasons and caveats as Markdown without headings."""
+    said = recommend(selection)
+    out = MarkdownWriter()
+    out.strong(said.headline)
+    out.points(said.reasons)
+    out.paragraph("Caveats:")
+    out.points(said.caveats)
+    return out.text()
 
 
 def as_json(selection: Selection) -> str:
@@ -351,6 +375,7 @@ def _render(selection: Selection, out: Writer) -> str:
     out.points(said.caveats)
     _render_data(selection, out)
     _render_choice(selection, out)
+    _render_worth(selection, out)
     out.card(card(selection))
     out.heading(2, "How to make this report again")
     out.table(settings_table(selection), "Settings and versions")
@@ -371,7 +396,6 @@ def _render_data(selection: Selection, out: Writer) -> None:
 
 
 def _render_choice(selection: Selection, out: Writer) -> None:
-    drawn = figures(selection)
     out.heading(2, "What the rules select")
     out.paragraph(
         "The traditional rule takes the candidate with the largest Intervention Efficiency (IE) on "
@@ -381,32 +405,29 @@ def _render_choice(selection: Selection, out: Writer) -> None:
     )
     out.table(choices_table(selection), "Choices, and the candidates that tie with them")
     out.table(leaders_table(selection), "Leading candidates under PVF: score (rank) by each rule")
-    out.figure(drawn["scores"])
+    out.figure(scores_figure(selection))
     out.table(sigma_table(selection), "Effect of the noise level σ on PVF's choice")
+
+
+def _render_worth(selection: Selection, out: Writer) -> None:
     out.heading(2, "What the choices are worth")
     out.paragraph("On the test part, by which nothing was selected:")
     out.table(judged_table(selection), "The choices on the test part")
-    differences = selection.differences.map("{:+.2f}".format)
-    out.table(differences, "Differences in Intervention Efficiency, with 95% intervals")
-    out.figure(drawn["efficiency"])
-    if "multiplicity" in drawn:
-        out.heading(2, "For whom equally good models disagree")
-        out.paragraph(
-            "Rashomon Capacity counts effective classes: 1 where all good candidates give a "
-            "patient the same score, 2 where they contradict each other."
+    out.table(
+        differences_table(selection), "Differences in Intervention Efficiency, with 95% intervals"
+    )
+    out.figure(efficiency_figure(selection))
+    out.heading(2, "For whom equally good models disagree")
+    out.paragraph(
+        "Rashomon Capacity counts effective classes: 1 where all good candidates give a patient "
+        "the same score, 2 where they contradict each other."
+    )
+    out.figure(multiplicity_figure(selection))
+    if selection.multiplicity is not None:
+        out.table(
+            contested_table(selection),
+            "Test patients with the largest capacity, by line of the file",
         )
-        out.figure(drawn["multiplicity"])
-        worst = multiplicity_table_of(selection)
-        assert worst is not None
-        out.table(worst, "Test patients with the largest capacity, by line of the file")
-    for figure in drawn.values():
-        _close(figure)
-
-
-def _close(figure: Figure) -> None:
-    import matplotlib.pyplot as plt  # noqa: PLC0415  loaded when something is drawn
-
-    plt.close(figure.axes.figure)  # type: ignore[arg-type]  # never a sub-figure here
 
 
 def card(selection: Selection) -> ModelCard:

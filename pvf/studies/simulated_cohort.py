@@ -18,7 +18,7 @@ from pvf.csv_table import read_csv_table
 from pvf.metrics import intervention_efficiency_score
 from pvf.own_selection import RULES, Selection
 
-__all__ = ["chance_of_death", "make_cohort", "true_worth", "write_cohort"]
+__all__ = ["chance_of_death", "make_cohort", "readable_worth", "true_worth", "write_cohort"]
 
 WARDS = ("surgery", "medicine", "cardiology", "geriatrics")
 FRAILTY = ("mild", "moderate", "severe")
@@ -163,4 +163,34 @@ def true_worth(
         )
         .rename_axis("rule")
         .loc[list(models)]
+    )
+
+
+def readable_worth(selection: Selection, folder: str | Path, *, csv: str) -> pd.DataFrame:
+    """Return `true_worth` for people, or why it cannot be known.
+
+    Parameters
+    ----------
+    selection : Selection
+    folder : path-like
+        Where the new cohort's file may be written.
+    csv : str
+        The reader's own file; "" if the selection was made from the simulated cohort.
+
+    Returns
+    -------
+    DataFrame
+    """
+    if csv:
+        return pd.DataFrame({"the truth": ["not known: these patients are not simulated"]})
+    worth = true_worth(selection, folder)
+    return pd.DataFrame(
+        {
+            "model": worth["model"],
+            "IE in truth": worth["IE"].map("{:.2f}".format),
+            "rank among candidates": worth["rank"],
+            "IE on the test part": [
+                f"{ie:.2f}" if np.isfinite(ie) else "–" for ie in worth["IE_test"]
+            ],
+        }
     )

@@ -216,7 +216,7 @@ def shallow_trees(columns: Sequence[Column], *, seed: int = 0) -> dict[str, Pipe
 
     Examples
     --------
-    >>> len(shallow_trees([Column("age", "numeric", "", True, 0, 9)]))
+    >>> len(shallow_trees([Column("age", "numeric")]))
     32
     """
     trees = {}

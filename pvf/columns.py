@@ -106,10 +106,10 @@ class Column:
 
     name: str
     kind: str
-    why: str
-    guessed: bool
-    n_missing: int
-    n_values: int
+    why: str = ""
+    guessed: bool = True
+    n_missing: int = 0
+    n_values: int = 0
     levels: tuple[Any, ...] = ()
     notation: str = ""
 
@@ -496,7 +496,7 @@ def _refuse_nearly_numbers(name: str, counts: pd.Series, values: list[str]) -> N
 
 def _own_order(levels: Sequence[str]) -> list[str]:
     """Return levels in an order that their words have: a known scale, ranks, bands; [] if none."""
-    if len(levels) < 3:
+    if not 3 <= len(levels) <= MOST_NOMINAL or any(_CODE.fullmatch(level) for level in levels):
         return []
     lowered = {_folded(level): level for level in levels}
     for scale in SCALES:

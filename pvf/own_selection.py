@@ -668,6 +668,7 @@ def _multiplicity(
     table = multiplicity_table(scores, base=reference, index=X_test.index.rename("line"))
     return table, {
         "n_good": len(good),
+        "best_loss": float(min(losses)),
         "mean_capacity": float(table["capacity"].mean()),
         "largest_capacity": float(table["capacity"].max()),
         "conflicting": float((table["n_decisions"] > 1).mean()),

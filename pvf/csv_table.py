@@ -182,10 +182,11 @@ def _as_windows(
             f"{path}: {_bad_byte(content, error)} in UTF-8, nor is the file Windows-1252; "
             "name its encoding."
         ) from error
-    word = next(word for word in re.findall(r"\S+", text) if not word.isascii())[:40]
+    words = re.findall(r"[^\s,;|\"]+", text)
+    word = next(word for word in words if not word.isascii())[:40]
     note = (
         f"The file is not UTF-8; it was read as Windows-1252 (Latin-1), by which its first "
-        f"accented piece reads {word!r}. If that is wrong, name the encoding."
+        f"accented word reads {word!r}. If that is wrong, name the encoding."
     )
     return text, "cp1252", (note,)
 

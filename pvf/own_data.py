@@ -146,10 +146,11 @@ def load_own_data(
         raise TableError(f"column {target!r} is the target; it takes no kind.")
     y, positive, target_notes = _outcome(frame[target], positive)
     frame, y = frame[y >= 0], y[y >= 0]
-    columns = guess_columns(
-        frame.drop(columns=target), kinds=given, decimal=decimal, separator=table.separator
-    )
+    reading: dict[str, Any] = {"kinds": given, "decimal": decimal, "separator": table.separator}
+    columns = guess_columns(frame.drop(columns=target), **reading)
     frame, y, doubles = _without_doubles(frame, y, columns)
+    if doubles:  # the counts are those of the rows that are left
+        columns = guess_columns(frame.drop(columns=target), **reading)
     _refuse_few(y, target, positive)
     X = feature_frame(frame, columns)
     if X.empty:

@@ -72,6 +72,10 @@ def test_ugly_table_is_understood(write, encoding, bom, separator):
     assert any(f"{n_blank} rows without an outcome" in note for note in data.notes)
     assert any("2 rows that repeat another one" in note for note in data.notes)
     assert any("Windows-1252" in note for note in data.notes) == (encoding == "cp1252")
+    if encoding == "cp1252":
+        assert "first accented word reads 'Größe'" in data.notes[0]
+    (empty,) = (column for column in data.columns if column.name == "leer")
+    assert empty.n_missing == len(data.X)
 
 
 FEATURE_KINDS = ("numeric", "ordinal", "nominal")

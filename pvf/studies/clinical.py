@@ -466,6 +466,11 @@ def _scaled(
     return scaled
 
 
+def outcomes(settings: Mapping[str, Any]) -> NDArray[np.bool_]:
+    """Return who of all patients is a case; the order is that of `scaled_features`."""
+    return _cohort(settings["dataset"], **{name: settings[name] for name in CERVICAL_CHOICES}).y
+
+
 def scaled_features(train: NDArray[np.intp], settings: Mapping[str, Any]) -> NDArray[np.float64]:
     """Return all patients' features as the candidates of a split see them.
 
@@ -525,21 +530,9 @@ def judge(problem: Problem, key: tuple[int, ...], settings: dict[str, Any]) -> p
     DataFrame
         The columns of `run_experiment` from ``sigma`` on.
     """
-    traditional = _plain_scores(problem.trees, problem.X_validation, problem.y_validation)
-    best_traditional = is_tied_best(traditional)
+    best_traditional = is_tied_best(validation_scores(problem))
     rows = []
-    boxes = _Boxes(problem.trees, problem.X_validation, problem.categories)
-    for position, sigma in enumerate(settings["sigmas"]):
-        seed = np.random.SeedSequence(settings["seed"], spawn_key=(*key, position))
-        scale = (settings["n_sets"], settings["n_replicas"])
-        if settings.get("common_noise"):
-            tp, fp = _common_counts(problem, sigma, seed, *scale)
-        else:
-            tp, fp = _separate_counts(problem, sigma, seed, *scale, boxes=boxes)
-        n_pos = settings["n_replicas"] * int(problem.y_validation.sum())
-        n_neg = settings["n_replicas"] * len(problem.y_validation) - n_pos
-        scores = scores_from_counts(tp, fp, n_pos, n_neg)
-        best_pvf = is_tied_best(np.quantile(scores, settings["aggregate"], axis=-1))
+    for sigma, best_pvf in best_by_pvf(problem, key, settings):
         for m, metric in enumerate(METRICS):
             external = problem.external[m]
             for rule in TIE_RULES:
@@ -548,6 +541,41 @@ def judge(problem: Problem, key: tuple[int, ...], settings: dict[str, Any]) -> p
                 outcome |= {"external_average": external.mean(), "external_best": external.max()}
                 rows.append({"sigma": sigma, "metric": metric, "tie_break": rule, **outcome})
     return pd.DataFrame(rows).assign(prevalence=problem.prevalence, n_redrawn=problem.n_redrawn)
+
+
+def validation_scores(problem: Problem) -> NDArray[np.float64]:
+    """Return the traditional criterion, of shape (n_metrics, n_candidates)."""
+    return _plain_scores(problem.trees, problem.X_validation, problem.y_validation)
+
+
+def best_by_pvf(
+    problem: Problem, key: tuple[int, ...], settings: Mapping[str, Any]
+) -> Iterator[tuple[float, NDArray[np.bool_]]]:
+    """Mark PVF's best candidates at every σ.
+
+    Parameters
+    ----------
+    problem, key, settings
+        As in `judge`.
+
+    Yields
+    ------
+    sigma : float
+    best : ndarray of bool of shape (n_metrics, n_candidates)
+        All that tie.
+    """
+    boxes = _Boxes(problem.trees, problem.X_validation, problem.categories)
+    n_pos = settings["n_replicas"] * int(problem.y_validation.sum())
+    n_neg = settings["n_replicas"] * len(problem.y_validation) - n_pos
+    for position, sigma in enumerate(settings["sigmas"]):
+        seed = np.random.SeedSequence(settings["seed"], spawn_key=(*key, position))
+        scale = (settings["n_sets"], settings["n_replicas"])
+        if settings.get("common_noise"):
+            tp, fp = _common_counts(problem, sigma, seed, *scale)
+        else:
+            tp, fp = _separate_counts(problem, sigma, seed, *scale, boxes=boxes)
+        scores = scores_from_counts(tp, fp, n_pos, n_neg)
+        yield sigma, is_tied_best(np.quantile(scores, settings["aggregate"], axis=-1))
 
 
 def _expected(tied: NDArray[np.bool_], external: NDArray[np.float64], rule: str) -> float:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from pvf.store import results_folder, write_result
-from pvf.studies import clinical
+from pvf.studies import candidate_sets, clinical
 from pvf.studies.synthetic import run_sweep
 
 __all__ = ["TABLES", "FullTable", "make_table"]
@@ -91,6 +92,33 @@ def _cervical_data(*, seed: int, n_jobs: int | None, out: Path | None) -> pd.Dat
     return clinical.cervical_arithmetic()
 
 
+#: Repetitions of each problem in the tables of candidate sets: one is 25 or 30 splits of clinical
+#: data, or one synthetic data set.
+_CANDIDATE_REPETITIONS = {"n_repetitions": 20, "n_datasets": 200}
+
+
+def _candidate_findings(
+    problem: str, n_repetitions: int, n_datasets: int, **arguments: Any
+) -> candidate_sets.Findings:
+    n = n_repetitions if problem in clinical.DATASETS else n_datasets
+    return candidate_sets.run_candidate_sets(problem, n_repetitions=n, **arguments)
+
+
+def _candidate_sets(problem: str, **arguments: Any) -> pd.DataFrame:
+    """Return the sets of one clinical problem, or of all synthetic ones."""
+    frames = [
+        _candidate_findings(name, **arguments).sets
+        for name in candidate_sets.PROBLEMS
+        if name.startswith(problem)
+    ]
+    return pd.concat(frames, ignore_index=True).round(4)
+
+
+def _candidate_patients(**arguments: Any) -> pd.DataFrame:
+    frames = [_candidate_findings(name, **arguments).patients for name in candidate_sets.PROBLEMS]
+    return pd.concat(frames, ignore_index=True).round(4)
+
+
 #: All full-scale tables by name, which is also the name of the file in ``book/results``.
 TABLES = {
     "breast_cancer": FullTable(
@@ -139,6 +167,33 @@ TABLES = {
         notes=(
             "Cases that the chosen models reach among a hundred external patients: one row for "
             "each data set, repetition, sigma and capacity; the first of tied candidates is taken."
+        ),
+    ),
+    **{
+        f"candidate_sets_{name}": FullTable(
+            make=partial(_candidate_sets, problem),
+            settings=_CANDIDATE_REPETITIONS,
+            seed=20261127,
+            notes=(
+                f"The candidates of {what} as Rashomon sets: one row for each {unit}, metric and "
+                "epsilon, rounded to four decimals; of tied candidates the first is taken, and in "
+                "columns that end in _random the mean over all."
+            ),
+        )
+        for name, problem, what, unit in [
+            ("breast", "breast-cancer", "the breast-cancer splits", "split"),
+            ("cervical", "cervical-cancer", "the cervical-cancer splits", "split"),
+            ("synthetic", "synthetic", "synthetic data sets", "data set"),
+        ]
+    },
+    "candidate_patients": FullTable(
+        make=_candidate_patients,
+        settings=_CANDIDATE_REPETITIONS,
+        seed=20261127,
+        notes=(
+            "How the candidates' Rashomon sets treat external patients: one row for each problem, "
+            "repetition (of synthetic data: ten data sets), metric, epsilon and group of patients, "
+            "rounded to four decimals; of tied candidates the first is taken."
         ),
     ),
     "cervical_data": FullTable(

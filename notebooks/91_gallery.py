@@ -77,15 +77,23 @@ leading.style.format(precision=3).set_uuid("gallery-trees")
 # breaks. {numref}`fig-gallery-trees` shows all scores.
 
 # %% mystnb={"figure": {"name": "fig-gallery-trees", "caption": "Twenty trees on the perturbed validation sets: box, middle half; whiskers, extremes; diamond, aggregated score; cross, unperturbed score."}, "image": {"alt": "Box plots of the scores of fifteen trees on the perturbed validation patients, the selected one on top."}}
-result.plot()
+import matplotlib.pyplot as plt
+
+figure = result.plot().figure
+plt.close(figure)  # a notebook would show it twice
+figure
+
 # %% [markdown]
 # What the choice is worth on the 300 patients that nobody has selected by, over all capacities
 # ({numref}`fig-gallery-efficiency`):
 
 # %% mystnb={"figure": {"name": "fig-gallery-efficiency", "caption": "Intervention Efficiency of the tree that PVF selects, on 300 other patients, with a 95% bootstrap band."}, "image": {"alt": "Intervention Efficiency over capacity: close to the limit of a perfect model, and 1 where everyone is treated."}}
-pvf.InterventionEfficiencyDisplay.from_estimator(
+curve = pvf.InterventionEfficiencyDisplay.from_estimator(
     result.best_model, X_test, y_test, name=result.best_name, n_bootstraps=500, random_state=seed
 )
+plt.close(curve.figure_)
+curve.figure_
+
 # %% [markdown]
 # ## A pandas pipeline with mixed columns
 #

@@ -142,7 +142,7 @@ own_report.differences_table(selection).style.set_uuid("own-differences")
 # %% [markdown]
 # {numref}`fig-own-efficiency` shows the choices at other capacities than the one asked for.
 
-# %% mystnb={"figure": {"name": "fig-own-efficiency", "caption": "Intervention Efficiency of the selected models over the capacity, on the test part; the band is the 95% bootstrap interval of the first."}, "image": {"alt": "One line for each selected model over capacities from 0 to 1, between the line of a perfect model and that of chance; all end at 1."}}
+# %% mystnb={"figure": {"name": "fig-own-efficiency", "caption": "Intervention Efficiency of the selected models over the capacity, on the test part; the band is the 95% bootstrap interval of the recommended one."}, "image": {"alt": "One line for each selected model over capacities from 0 to 1, between the line of a perfect model and that of chance; all end at 1."}}
 own_report.efficiency_figure(selection).picture
 
 # %% [markdown]

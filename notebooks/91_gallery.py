@@ -73,8 +73,8 @@ leading = result.to_frame().sort_values("aggregated", ascending=False).head(6)
 leading.style.format(precision=3).set_uuid("gallery-trees")
 
 # %% [markdown]
-# The unperturbed score is what one would have selected by; its ties are what the perturbation
-# breaks. {numref}`fig-gallery-trees` shows all scores.
+# The unperturbed score is what one would have selected by without the perturbation.
+# {numref}`fig-gallery-trees` shows all scores.
 
 # %% mystnb={"figure": {"name": "fig-gallery-trees", "caption": "Twenty trees on the perturbed validation sets: box, middle half; whiskers, extremes; diamond, aggregated score; cross, unperturbed score."}, "image": {"alt": "Box plots of the scores of fifteen trees on the perturbed validation patients, the selected one on top."}}
 import matplotlib.pyplot as plt
@@ -87,7 +87,7 @@ figure
 # What the choice is worth on the 300 patients that nobody has selected by, over all capacities
 # ({numref}`fig-gallery-efficiency`):
 
-# %% mystnb={"figure": {"name": "fig-gallery-efficiency", "caption": "Intervention Efficiency of the tree that PVF selects, on 300 other patients, with a 95% bootstrap band."}, "image": {"alt": "Intervention Efficiency over capacity: close to the limit of a perfect model, and 1 where everyone is treated."}}
+# %% mystnb={"figure": {"name": "fig-gallery-efficiency", "caption": "Intervention Efficiency of the tree that PVF selects, on 300 other patients, with a 95% bootstrap band."}, "image": {"alt": "Intervention Efficiency of one tree over capacity, with a band, below the limit of a perfect model and down to 1 where everyone is treated."}}
 curve = pvf.InterventionEfficiencyDisplay.from_estimator(
     result.best_model, X_test, y_test, name=result.best_name, n_bootstraps=500, random_state=seed
 )

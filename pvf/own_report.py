@@ -183,7 +183,7 @@ def efficiency_figure(selection: Selection) -> Figure:
     """Draw Intervention Efficiency over capacity for the rules' choices, on the test part."""
     X, y = selection.part("test")
     gamma = selection.settings["capacity"]
-    by_model: dict[str, list[str]] = {}
+    by_model: dict[str, list[str]] = {selection.recommended: ["recommended"]}
     for rule, name in selection.chosen.items():
         by_model.setdefault(name, []).append(rule)
     with plotting.style():
@@ -205,7 +205,7 @@ def efficiency_figure(selection: Selection) -> Figure:
     return Figure(
         _closed(axes),
         "Intervention Efficiency of the selected models over the capacity, on the test part; the "
-        "band is the 95% bootstrap interval of the first.",
+        "band is the 95% bootstrap interval of the recommended one.",
         f"Intervention Efficiency over capacity, as lines. At {gamma:g}: {listed}; chance is 1.",
     )
 

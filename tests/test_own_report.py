@@ -4,10 +4,13 @@ import base64
 import dataclasses
 import json
 import re
+import shutil
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
 from ugly_csv import plain_table, to_bytes
 
 from pvf import own_report
@@ -16,6 +19,7 @@ from pvf.own_data import load_own_data
 from pvf.own_selection import select
 from pvf.recommendation import recommend
 
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 NASTY = "<b>ward|`x`*</b>"
 
 
@@ -110,6 +114,27 @@ def test_tables_are_for_everybody(page):
     assert len(boxes) == tags.count("table")
     assert all(box["tabindex"] == "0" and box["aria-label"] for box in boxes)
     assert ("html", {"lang": "en"}) in outline.tags
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_page_is_accessible_and_fits_a_phone(page, scheme):
+    """In Chromium: no finding of axe-core, no message in the console, no overflow at 360 pixels."""
+    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if executable is None:
+        pytest.skip(f"no Chromium or Chrome on PATH (looked for {', '.join(BROWSERS)})")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        opened = browser.new_page(viewport={"width": 360, "height": 740}, color_scheme=scheme)
+        messages = []
+        opened.on("console", lambda message: messages.append(message.text))
+        opened.goto(page.as_uri())
+        findings = Axe().run(opened).response["violations"]
+        overflow = opened.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        browser.close()
+    assert [finding["id"] for finding in findings] == []
+    assert messages == []
+    assert overflow <= 0
 
 
 def test_report_says_what_was_found(page, selection):

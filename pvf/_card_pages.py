@@ -206,9 +206,7 @@ def as_fragment(title: str, sections: Sequence[Section]) -> str:
     str
     """
     body = _body(title, sections, level=3)
-    return "\n".join(
-        [f"<style>{_LAYOUT}</style>", '<article class="pvf-card">', *body, "</article>"]
-    )
+    return "\n".join([f"<style>{_LAYOUT}</style>", '<div class="pvf-card">', *body, "</div>"])
 
 
 def _body(title: str, sections: Sequence[Section], *, level: int) -> list[str]:

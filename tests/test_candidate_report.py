@@ -172,6 +172,38 @@ def test_shares_of_all_tenths_add_up(full):
 # --- What the page shows ------------------------------------------------------------------------
 
 
+def test_conclusions_count_what_the_tables_show(full):
+    """The counts and ranges in the sentences come again from the tables, row by row."""
+    conflicts, ranks, errors, told = report.conclusions(full)
+    cases = 0
+    for _, part in full.patients.query("grouping == 'class' and epsilon == 0.1").groupby(
+        ["problem", "metric"]
+    ):
+        wide = part.pivot_table("conflict", "repetition", "group")
+        interval = stats.ttest_rel(wide[1], wide[0]).confidence_interval()
+        cases += interval.low > 0
+    assert f"more often of cases than of others in {cases}," in conflicts
+    edge = middle = 0
+    clinical = full.sets[~full.sets["problem"].str.startswith("synthetic")]
+    for _, part in clinical.query("epsilon == 0.1").groupby(["problem", "metric"]):
+        difference = part["rank_traditional"] - part["rank_pvf"]
+        means = difference.groupby(part["repetition"]).mean()
+        interval = stats.ttest_1samp(means, 0).confidence_interval()
+        edge += interval.high < 0
+        middle += interval.low > 0
+    assert (
+        f"6 clinical combinations nearer to the edge in {edge}, nearer to the middle in {middle}"
+        in ranks
+    )
+    table = report.error_shares(full.patients).query("group == 0 and error == 'error_pvf'")
+    shares = 100 * table.loc[~table["problem"].str.startswith("synthetic"), "share"]
+    assert f"carries {shares.min():.0f} to {shares.max():.0f}% of the errors of PVF's" in errors
+    auc = report.separation(full.sets).query(
+        "outcome == 'differs' and predictor == 'capacity_validation'"
+    )
+    assert f"is above one half in {(auc['auc_low'] > 0.5).sum()}," in told
+
+
 def test_answers_repeat_the_tables(full):
     """Each of the four numbers is that of its own table."""
     table = report.answers(full, metric="F1")

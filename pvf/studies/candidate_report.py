@@ -25,6 +25,7 @@ __all__ = [
     "answers",
     "capacity_of_groups",
     "central_ranks",
+    "conclusions",
     "error_shares",
     "figure_of_central_ranks",
     "figure_of_conflicts",
@@ -36,6 +37,7 @@ __all__ = [
     "readable_central_ranks",
     "readable_conflicts",
     "readable_errors",
+    "readable_provenances",
     "readable_separation",
     "separation",
     "weighted_auc",
@@ -693,6 +695,146 @@ def readable_answers(table: pd.DataFrame) -> pd.DataFrame:
         "splits or data sets": table["n_splits"].astype(str),
     }
     return pd.DataFrame(shown | counts, index=table.index)
+
+
+def conclusions(findings: Findings) -> list[str]:
+    """Say in one sentence a question what the numbers show, over all problems and metrics.
+
+    A difference counts where its 95% interval leaves zero out, and an area under the curve where
+    its interval leaves one half out.
+
+    Parameters
+    ----------
+    findings : Findings
+        From `full_findings`.
+
+    Returns
+    -------
+    list of str
+        Four sentences, or short groups of them, in Markdown.
+    """
+    return [
+        _on_conflicts(findings.patients),
+        _on_ranks(findings.sets),
+        _on_errors(findings.patients),
+        _on_separation(findings.sets),
+    ]
+
+
+def _is_clinical(table: pd.DataFrame) -> pd.Series:
+    return ~table["problem"].str.startswith("synthetic")
+
+
+def _signs(table: pd.DataFrame, value: str, middle: float = 0) -> pd.Series:
+    """Return +1 and -1 where an interval lies above and below a value, 0 where it holds it."""
+    above = (table[f"{value}_low"] > middle).astype(int)
+    return above - (table[f"{value}_high"] < middle).astype(int)
+
+
+def _counted(signs: pd.Series, words: Mapping[int, str]) -> str:
+    """Return how many of the signs are of each kind."""
+    return ", ".join(f"{word} in {(signs == sign).sum()}" for sign, word in words.items())
+
+
+def _percent(values: pd.Series) -> str:
+    low, high = f"{100 * values.min():.0f}", f"{100 * values.max():.0f}"
+    return f"{low}%" if low == high else f"{low} to {high}%"
+
+
+def _difference(
+    patients: pd.DataFrame, grouping: str, first: int, second: int, value: str
+) -> pd.DataFrame:
+    """Return one group's value less another's, repetition by repetition."""
+    part = patients[(patients["grouping"] == grouping) & (patients["epsilon"] == EPSILON)]
+    keys = ["problem", "metric", "repetition"]
+    a, b = (part[part["group"] == group].set_index(keys)[value] for group in (first, second))
+    table = (a - b).rename("difference").reset_index()
+    return _over_repetitions(table, ["problem", "metric"], {"difference": (-1, 1)})
+
+
+def _on_conflicts(patients: pd.DataFrame) -> str:
+    groups = capacity_of_groups(patients)
+    nearest = groups[(groups["grouping"] == "distance") & (groups["group"] == 1)]
+    farthest = groups[(groups["grouping"] == "distance") & (groups["group"] == N_DISTANCES)]
+    cases = _difference(patients, "class", 1, 0, "conflict")
+    words = {1: "more often of cases than of others", -1: "less often", 0: "no clear difference"}
+    return (
+        f"Decisions conflict about {_percent(nearest['conflict'])} of the fifth of patients "
+        f"nearest to the boundary, and about {_percent(farthest['conflict'])} of the fifth "
+        f"farthest from it, over {len(nearest)} combinations of problem and metric; "
+        f"{_counted(_signs(cases, 'difference'), words)}."
+    )
+
+
+def _on_ranks(sets: pd.DataFrame) -> str:
+    ranks = central_ranks(sets)
+    ranks = ranks[(ranks["epsilon"] == EPSILON) & (ranks["tie_break"] == "first")]
+    words = {-1: "nearer to the edge", 1: "nearer to the middle", 0: "no clear difference"}
+    parts = []
+    for name, part in {
+        "clinical": ranks[_is_clinical(ranks)],
+        "synthetic": ranks[~_is_clinical(ranks)],
+    }.items():
+        if len(part):
+            found = _counted(_signs(part, "nearer"), words)
+            parts.append(f"of {len(part)} {name} combinations {found}")
+    return f"PVF's choice beside the traditional one: {'; '.join(parts)}."
+
+
+def _on_errors(patients: pd.DataFrame) -> str:
+    shares = error_shares(patients)
+    top = shares[shares["group"] == 0]
+    parts = []
+    for name, part in {
+        "clinical": top[_is_clinical(top)],
+        "synthetic": top[~_is_clinical(top)],
+    }.items():
+        if len(part):
+            by_error = {error: rows["share"] for error, rows in part.groupby("error")}
+            parts.append(
+                f"{_percent(by_error['error_pvf'])} of the errors of PVF's choice in the {name} "
+                f"problems, and {_percent(by_error['lost'])} of those that the traditional choice "
+                "does not make"
+            )
+    return f"The fifth of patients with the largest capacity carries {'; '.join(parts)}."
+
+
+def _on_separation(sets: pd.DataFrame) -> str:
+    told = separation(sets)
+    told = told[told["predictor"] == "capacity_validation"]
+    words = {1: "above one half", -1: "below", 0: "not clearly either"}
+    parts = []
+    for outcome, label in OUTCOMES.items():
+        part = told[(told["outcome"] == outcome) & told["auc_low"].notna()]
+        found = _counted(_signs(part, "auc", 0.5), words)
+        parts.append(f"for “{label}” its area under the curve is {found} of {len(part)}")
+    return f"The capacity on the validation sample: {'; '.join(parts)}."
+
+
+def readable_provenances(provenance: Mapping[str, Mapping]) -> pd.DataFrame:
+    """Return where the full tables come from, one row a table.
+
+    Parameters
+    ----------
+    provenance : mapping of str to mapping
+        From `full_findings`.
+
+    Returns
+    -------
+    DataFrame
+    """
+    rows = {
+        name: {
+            "commit": facts["git"]["commit"][:10],
+            "seed": facts["seed"],
+            "clinical repetitions": facts["settings"]["n_repetitions"],
+            "synthetic data sets for each μ": facts["settings"]["n_datasets"],
+            "rows": facts["rows"],
+            "scikit-learn": facts["packages"]["scikit-learn"],
+        }
+        for name, facts in provenance.items()
+    }
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
 # --- the run on the page beside the full results ------------------------------------------------

@@ -369,37 +369,38 @@ def patient_groups(candidates: Candidates, metric: int, epsilon: float) -> pd.Da
         wrong[int(np.flatnonzero(best[metric])[0])]
         for best in (candidates.pvf, candidates.traditional)
     )
-    table = pd.DataFrame(
-        {
-            "capacity": _capacity(candidates.scores[inside]),
-            "conflict": decisions.any(axis=0) != decisions.all(axis=0),
-            "error_member": wrong[inside].mean(axis=0),
-            "error_pvf": pvf,
-            "error_traditional": traditional,
-            "lost": pvf & ~traditional,
-            "won": traditional & ~pvf,
-        }
-    ).astype(float)
+    columns = {
+        "capacity": _capacity(candidates.scores[inside]),
+        "conflict": decisions.any(axis=0) != decisions.all(axis=0),
+        "error_member": wrong[inside].mean(axis=0),
+        "error_pvf": pvf,
+        "error_traditional": traditional,
+        "lost": pvf & ~traditional,
+        "won": traditional & ~pvf,
+    }
+    values = np.column_stack(list(columns.values())).astype(float)
+    order = np.argsort(values[:, 0], kind="stable")
+    shared = _shared_among_equals(values)
     near = np.argsort(candidates.distance, kind="stable")
-    by_capacity = _shared_among_equals(table.sort_values("capacity", kind="stable"))
     parts = {
-        "class": [table[~candidates.is_case], table[candidates.is_case]],
-        "distance": [table.iloc[rows] for rows in np.array_split(near, N_DISTANCES)],
-        "capacity": [
-            by_capacity.iloc[rows] for rows in np.array_split(np.arange(len(table)), N_CAPACITIES)
-        ],
+        "class": [values[~candidates.is_case], values[candidates.is_case]],
+        "distance": [values[rows] for rows in np.array_split(near, N_DISTANCES)],
+        "capacity": [shared[rows] for rows in np.array_split(order, N_CAPACITIES)],
     }
     rows = [
-        {"grouping": grouping, "group": number, "n": len(part), **part.mean()}
+        (grouping, number, len(part), *part.mean(axis=0))
         for grouping, groups in parts.items()
         for number, part in enumerate(groups, start=0 if grouping == "class" else 1)
     ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["grouping", "group", "n", *columns])
 
 
-def _shared_among_equals(ordered: pd.DataFrame) -> pd.DataFrame:
+def _shared_among_equals(values: Array) -> Array:
     """Give every row of equal capacity the mean of them all, so that their order is no matter."""
-    return ordered.groupby(ordered["capacity"].round(12)).transform("mean")
+    _, level, counts = np.unique(values[:, 0].round(12), return_inverse=True, return_counts=True)
+    sums = np.zeros((len(counts), values.shape[1]))
+    np.add.at(sums, level, values)
+    return (sums / counts[:, None])[level]
 
 
 # --- the study ----------------------------------------------------------------------------------

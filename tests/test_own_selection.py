@@ -8,7 +8,7 @@ import numpy as np
 import own_pool
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -70,7 +70,7 @@ def ugly(tmp_path_factory):
 @pytest.fixture(scope="module")
 def from_ugly(ugly):
     """Select on it from the built-in pools."""
-    return select(ugly, capacity=0.2, **QUICK)
+    return select(ugly, capacity=0.2, sigmas=[], **QUICK)
 
 
 # --- against literal computations -----------------------------------------------------------------
@@ -257,7 +257,7 @@ def test_no_row_outside_training_is_used_in_fitting(ugly, from_ugly):
         if column.kind == "ordinal":
             absurd = 0.0
         X.iloc[outside[1::2], place] = absurd
-    other = select(dataclasses.replace(ugly, X=X), capacity=0.2, **QUICK)
+    other = select(dataclasses.replace(ugly, X=X), capacity=0.2, sigmas=[], **QUICK)
     assert list(other.models) == list(from_ugly.models)
     for name, model in from_ugly.models.items():
         for attribute in ("medians_", "means_", "spreads_", "modes_"):
@@ -304,10 +304,11 @@ def test_seed_decides_the_split(numbers, chosen):
 
 def test_progress_bar_is_drawn_on_request_only(numbers, capfd):
     """Quiet unless asked; a bar goes to standard error."""
-    settings = {**QUICK, "progress": True, "n_sets": 2}
-    select(numbers, capacity=0.3, pool="own_pool:numbers_only", **settings)
+    given_settings = {**QUICK, "progress": True, "n_sets": 2, "sigmas": []}
+    select(numbers, capacity=0.3, pool="own_pool:numbers_only", **given_settings)
     assert "PMV" in capfd.readouterr().err
-    select(numbers, capacity=0.3, pool="own_pool:numbers_only", **{**settings, "progress": False})
+    given_settings["progress"] = False
+    select(numbers, capacity=0.3, pool="own_pool:numbers_only", **given_settings)
     assert capfd.readouterr().err == ""
 
 
@@ -329,9 +330,9 @@ def test_progress_bar_is_drawn_on_request_only(numbers, capfd):
 )
 def test_unfit_settings_are_refused(numbers, kwargs, message):
     """Each setting outside its range is named."""
-    settings = {"capacity": 0.3, "pool": "own_pool:numbers_only", **QUICK, **kwargs}
+    arguments = {"capacity": 0.3, "pool": "own_pool:numbers_only", **QUICK, **kwargs}
     with pytest.raises(ValueError, match=message):
-        select(numbers, **settings)
+        select(numbers, **arguments)
 
 
 # --- the encoder and the perturbation -------------------------------------------------------------
@@ -358,6 +359,7 @@ def mixed_frame(seed, n=60):
     return feature_frame(text.astype(object), columns), columns
 
 
+@settings(deadline=None, max_examples=30)
 @given(seed=st.integers(0, 2**16), scale=st.booleans())
 def test_encoder_is_scikit_learns(seed, scale):
     """It does what SimpleImputer, StandardScaler and OneHotEncoder do together."""
@@ -396,6 +398,7 @@ def test_encoder_takes_frames_only():
         MixedEncoder([]).fit(np.zeros((2, 2)))
 
 
+@settings(deadline=None, max_examples=20)
 @given(seed=st.integers(0, 2**16))
 def test_perturbation_keeps_gaps_and_levels(seed):
     """A gap stays a gap, a level becomes a level, a number moves by σ of the training part."""
@@ -609,6 +612,6 @@ def test_numbers_in_the_words_are_the_findings(from_ugly):
 
 def test_settings_reproduce_the_selection(numbers, chosen):
     """The settings in the result are all arguments; with them the result comes again."""
-    settings = json.loads(json.dumps(chosen.settings))
-    again = select(numbers, progress=False, **settings)
+    known = json.loads(json.dumps(chosen.settings))
+    again = select(numbers, progress=False, **known)
     pd.testing.assert_frame_equal(again.scores, chosen.scores, check_exact=True)

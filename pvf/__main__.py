@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from pvf._data_cli import data
+from pvf._select_cli import example, select
 from pvf.project import BookError, Project, find_project
 from pvf.store import SHARDS_VARIABLE
 
@@ -196,6 +197,8 @@ def claims(ids: tuple[str, ...], layout: str) -> None:
 
 
 main.add_command(data)
+main.add_command(example)
+main.add_command(select)
 
 
 if __name__ == "__main__":

@@ -523,7 +523,7 @@ def run_ci(folder, *, fault=""):
         shutil.copyfile(ROOT / name, copy)
     stand_ins = folder / "bin"
     stand_ins.mkdir()
-    for name in ("make", "papermill", "chromium"):
+    for name in ("make", "papermill", "python", "chromium"):
         (stand_ins / name).write_text(LOGGING, encoding="utf-8")
         (stand_ins / name).chmod(0o755)
     old = folder / "a clone" / ".venv"

@@ -1,0 +1,197 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Your own data: which model?
+#
+# You have a table of patients, an outcome with two values, and room to treat a share of them. This
+# page fits a pool of small models, lets three rules select one, and says in plain words what the
+# choice is worth. Run it on your own file from the repository's folder:
+#
+# ```
+# papermill notebooks/90_your_data.ipynb report.ipynb -p csv my.csv -p target died -p capacity 0.1
+# ```
+#
+# or make the same report without a notebook:
+#
+# ```
+# python -m pvf select my.csv --target died --capacity 0.1 --report report.html
+# ```
+#
+# **What you are reading here.** Without a file of yours the page reads a *simulated* cohort: nobody
+# in it exists. It is written as the kind of CSV that people have, with gaps, codes, dates and
+# remarks, and since the chance of death of each of its patients is known, the last table can say
+# what the selected models are worth in truth.
+#
+# **What is refused, and what is not.** Missing values are imputed by what the training part knows.
+# Identifiers, dates, free text and columns that never change are left out, and the page says so. A
+# copy of the outcome, an outcome with one value or more than two, fewer than ten cases, unequal
+# rows, or a number that could be read in two ways end the run with one line that names the column
+# or line of the file and says what to do.
+#
+# **Run time.** Half a minute on one core; most of it is spent on PMV's refits.
+
+# %% [markdown]
+# `csv` is the file, relative to the folder in which papermill is started; everything else can stay.
+# `kinds` is a list such as `["ward=nominal", "pain=ordinal:none<some<much"]`, which papermill takes
+# by `-y 'kinds: [ward=nominal]'`.
+
+# %% tags=["parameters"]
+csv = ""  # your file; empty for the simulated cohort
+target = "died"  # column of the outcome
+capacity = 0.1  # share of the patients that can be treated
+positive = ""  # the outcome's value that is a case, if that is not obvious
+kinds = []  # overrules the guesses
+drop = []  # columns to leave out
+pool = "pairs,trees"  # or "package.module:callable", for candidates of your own
+sigma = 0.1  # noise of PVF, in standard deviations
+n_repeats = 1  # of PMV; full: 10
+seed = 0
+
+# %% [markdown]
+# ## What each column is taken for
+#
+# The guess can be overruled by `kinds`; a column that should not be used goes into `drop`.
+
+# %%
+import tempfile
+from pathlib import Path
+
+from pvf import own_data, own_report, own_selection
+from pvf.columns import kinds_frame, parse_kinds
+from pvf.studies import simulated_cohort
+
+folder = tempfile.TemporaryDirectory()
+path = csv or simulated_cohort.write_cohort(Path(folder.name) / "simulated_cohort.csv")
+data = own_data.load_own_data(
+    path, target, positive=positive or None, kinds=parse_kinds(kinds), drop=drop
+)
+kinds_frame(data.columns).style.set_uuid("own-columns")
+
+# %% [markdown]
+# What else was done on reading, if anything:
+
+# %%
+from IPython.display import Markdown
+
+Markdown(own_report.notes_text(data))
+
+# %% [markdown]
+# ## Three parts
+#
+# Models are fitted on the first part, imputation included; selected by the second; and judged on
+# the third, by which nothing is selected.
+
+# %%
+selection = own_selection.select(
+    data, capacity=capacity, pool=pool, sigma=sigma, n_repeats=n_repeats, seed=seed, n_jobs=-1
+)
+own_report.parts_table(selection).style.set_uuid("own-parts")
+
+# %% [markdown]
+# ## What the rules select
+#
+# The *traditional* rule takes the candidate with the largest Intervention Efficiency on the
+# validation part. PVF perturbs that part many times, numbers by noise, categories by flips and
+# shifts, and takes the candidate whose score holds up. PMV flips training labels and takes the
+# candidate whose training accuracy falls fastest; its scores are slopes and no efficiencies.
+
+# %%
+own_report.choices_table(selection).style.set_uuid("own-choices")
+
+# %% [markdown]
+# The leading candidates under PVF, each with its score and, in brackets, its rank under each rule:
+
+# %%
+own_report.leaders_table(selection).style.set_uuid("own-leaders")
+
+# %% [markdown]
+# {numref}`fig-own-scores` shows how far the perturbation moves the scores.
+
+# %% mystnb={"figure": {"name": "fig-own-scores", "caption": "Scores of the leading candidates on the perturbed validation sets: box, middle half; whiskers, extremes; diamond, aggregated score; cross, unperturbed score."}, "image": {"alt": "Box plots of the scores of the twelve leading candidates, the one that PVF selects on top."}}
+own_report.scores_figure(selection).picture
+
+# %% [markdown]
+# ## How much noise?
+#
+# PVF's one free choice is the noise level σ, in standard deviations of each numeric column. If its
+# choice changes with σ, that is a caveat.
+
+# %%
+own_report.sigma_table(selection).style.set_uuid("own-sigma")
+
+# %% [markdown]
+# ## What the choices are worth
+#
+# On the test part, with 95% bootstrap intervals; an Intervention Efficiency of 1 is chance.
+
+# %%
+own_report.judged_table(selection).style.set_uuid("own-judged")
+
+# %% [markdown]
+# The differences between the rules, on the same patients and the same resamples:
+
+# %%
+own_report.differences_table(selection).style.set_uuid("own-differences")
+
+# %% [markdown]
+# {numref}`fig-own-efficiency` shows the choices at other capacities than the one asked for.
+
+# %% mystnb={"figure": {"name": "fig-own-efficiency", "caption": "Intervention Efficiency of the selected models over the capacity, on the test part; the band is the 95% bootstrap interval of the recommended one."}, "image": {"alt": "One line for each selected model over capacities from 0 to 1, between the line of a perfect model and that of chance; all end at 1."}}
+own_report.efficiency_figure(selection).picture
+
+# %% [markdown]
+# ## For whom equally good models disagree
+#
+# Candidates whose log-loss on the validation part is close to the best form the Rashomon set.
+# Rashomon Capacity counts effective classes for each test patient: 1 where all of these models give
+# the same score, 2 where they contradict each other. {numref}`fig-own-multiplicity` has its
+# distribution.
+
+# %% mystnb={"figure": {"name": "fig-own-multiplicity", "caption": "Rashomon Capacity of the good candidates for the test patients: share of patients with at most this many effective classes."}, "image": {"alt": "A curve that rises from 0 to 1 over Rashomon Capacity, which begins at 1."}}
+own_report.multiplicity_figure(selection).picture
+
+# %% [markdown]
+# The patients with the largest capacity, by line of the file:
+
+# %%
+own_report.contested_table(selection).style.set_uuid("own-contested")
+
+# %% [markdown]
+# ## Model card
+#
+# The card of the recommended model, to be kept with it:
+
+# %%
+own_report.card(selection)
+
+# %% [markdown]
+# ## What the truth is
+#
+# For the simulated cohort: each choice among 20,000 new patients of the same world, beside the
+# candidate that is best there.
+
+# %%
+truth = simulated_cohort.readable_worth(selection, folder.name, csv=csv)
+truth.style.set_uuid("own-truth")
+
+# %% [markdown]
+# ## Recommendation
+#
+# Which model is recommended is PVF's choice, ties being broken by what the other rules say. Whether
+# any should be used is read off the test part. Every word below is computed.
+
+# %%
+folder.cleanup()
+Markdown(own_report.recommendation_text(selection))
+
+# %% [markdown]
+# What reproduces this page:
+
+# %%
+own_report.settings_table(selection).style.set_uuid("own-settings")

@@ -1,0 +1,69 @@
+"""Pools of candidates as a reader would write them, for `package.module:callable`."""
+
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
+
+from pvf.candidates import encoder
+
+
+def numbers_only():
+    """Return pipelines of scikit-learn alone, which take numbers and gaps."""
+    trees = {
+        f"depth {depth}": make_pipeline(
+            SimpleImputer(strategy="median"),
+            DecisionTreeClassifier(max_depth=depth, random_state=1),
+        )
+        for depth in (1, 2, 3, 5)
+    }
+    scaled = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression(max_iter=500))
+    return {**trees, "logistic": scaled, "again": scaled}
+
+
+def small(columns):
+    """Return a list made for the columns at hand."""
+    return [
+        make_pipeline(encoder(columns), LogisticRegression(C=c, class_weight="balanced"))
+        for c in (0.01, 1.0)
+    ] + [
+        make_pipeline(
+            encoder(columns),
+            DecisionTreeClassifier(max_depth=2, class_weight="balanced", random_state=0),
+        )
+    ]
+
+
+def without_probabilities(columns):
+    """Return models that only decide."""
+    return {f"svm {c:g}": make_pipeline(encoder(columns), LinearSVC(C=c)) for c in (0.01, 1.0)}
+
+
+def flags_nobody():
+    """Return a model that flags nobody where the outcome is rare."""
+    return [make_pipeline(SimpleImputer(), DecisionTreeClassifier(max_depth=1, max_features=1))]
+
+
+def regressors():
+    """Return what cannot classify."""
+    return [LinearRegression()]
+
+
+def classes():
+    """Return a class where an instance is wanted."""
+    return {"tree": DecisionTreeClassifier}
+
+
+def nothing():
+    """Return no candidate."""
+    return []
+
+
+def fails():
+    """Fail."""
+    raise RuntimeError("out of luck")
+
+
+numbers = [1, 2]

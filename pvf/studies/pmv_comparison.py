@@ -308,10 +308,11 @@ def rule_table(choices: pd.DataFrame, *, near: float = 0.01) -> pd.DataFrame:
     -------
     DataFrame
         One row for each ``problem`` and ``rule``. A rule that leaves several candidates splits its
-        choice evenly among them. ``right``: share of right choices; for each metric the mean
-        ``regret``, outside score lost against the best candidate, with a 95% interval over data
-        sets (normal); ``stable``: probability that two reruns on one data set choose the same;
-        ``tied``: candidates left; ``seconds`` for one choice. The rule "any" chooses blindly.
+        choice evenly among them. ``right``: share of right choices; for each metric
+        the mean ``regret``, outside score lost against the best candidate; both with a 95% interval
+        over data sets (normal); ``stable``: probability that two reruns on one data set choose
+        the same; ``tied``: candidates left; ``seconds`` for one choice. The rule "any" chooses
+        blindly.
     """
     blind = choices[choices["rule"] == choices["rule"].iloc[0]].assign(rule="any", score=0.0)
     every = pd.concat([choices, blind.assign(seconds=0.0)], ignore_index=True)
@@ -336,7 +337,14 @@ def rule_table(choices: pd.DataFrame, *, near: float = 0.01) -> pd.DataFrame:
     grouped = per_set.groupby(["problem", "rule"], sort=False)
     mean, error = grouped.mean(), 1.96 * grouped.sem()
     table = pd.DataFrame(
-        {"right": mean["hit"], "stable": mean["stable"], "tied": mean["left"]}, index=mean.index
+        {
+            "right": mean["hit"],
+            "right low": (mean["hit"] - error["hit"]).clip(lower=0),
+            "right high": (mean["hit"] + error["hit"]).clip(upper=1),
+            "stable": mean["stable"],
+            "tied": mean["left"],
+        },
+        index=mean.index,
     )
     for metric in METRICS:
         lost = f"lost {metric}"

@@ -1,6 +1,7 @@
 """Command line: ``python -m pvf``."""
 
 import functools
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import click
 
 from pvf._data_cli import data
 from pvf.project import BookError, Project, find_project
+from pvf.store import SHARDS_VARIABLE
 
 
 class _Group(click.Group):
@@ -105,10 +107,25 @@ def run(
 @_mode_option
 @click.pass_context
 def book(context: click.Context, mode: str) -> None:
-    """Run what has changed, build the book in _build/html and check it."""
-    from pvf.book import make_book  # noqa: PLC0415  needs the extra "book"
+    """Run what has changed, build the book in _build/html and check it.
 
-    page = make_book(_project(context), mode=mode, progress=sys.stderr.isatty(), report=click.echo)
+    In full mode all tables of book/results are first made anew, in build/tables, and compared with
+    the committed ones. Finished blocks are kept in build/shards: an interrupted run goes on from
+    there, and the notebooks find there what the tables needed too.
+    """
+    from pvf.book import make_book  # noqa: PLC0415  needs the extra "book"
+    from pvf.notebooks import library_digest  # noqa: PLC0415  needs the extra "book"
+
+    project, summary = _project(context), ""
+    if mode == "full":
+        from pvf.studies.agreement import check_tables, in_one_line  # noqa: PLC0415  loads every study
+
+        os.environ[SHARDS_VARIABLE] = str(project.root / "build" / "shards" / library_digest())
+        folder = project.root / "build" / "tables"
+        summary = in_one_line(check_tables(folder=folder, n_jobs=-1, report=click.echo))
+    page = make_book(project, mode=mode, progress=sys.stderr.isatty(), report=click.echo)
+    if summary:
+        click.echo(summary)
     click.echo(f"the book is ready: {page}")
 
 
@@ -120,10 +137,25 @@ def book(context: click.Context, mode: str) -> None:
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for finished blocks, from which an interrupted run goes on.",
 )
-def tables(names: tuple[str, ...], jobs: int, shards: Path | None) -> None:
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Write to build/tables instead, and compare with book/results; fail if a table differs.",
+)
+@click.pass_context
+def tables(
+    context: click.Context, names: tuple[str, ...], jobs: int, shards: Path | None, check: bool
+) -> None:
     """Compute the full-scale tables of book/results anew (all by default)."""
     from pvf.studies.tables import TABLES, make_table  # noqa: PLC0415  loads every study
 
+    if check:
+        from pvf.studies.agreement import check_tables, in_one_line  # noqa: PLC0415  loads every study
+
+        folder = _project(context).root / "build" / "tables"
+        found = check_tables(names, folder=folder, shards=shards, n_jobs=jobs, report=click.echo)
+        click.echo(in_one_line(found))
+        context.exit(any(agreement.kind == "differs" for agreement in found.values()))
     for name in names or TABLES:
         click.echo(f"{name}: written to {make_table(name, n_jobs=jobs, out=shards)}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -14,7 +14,16 @@ import pandas as pd
 
 from pvf.store import read_result
 
-__all__ = ["VERDICTS", "Finding", "claims", "judge", "verdict", "verdict_on_numbers"]
+__all__ = [
+    "VERDICTS",
+    "Finding",
+    "claims",
+    "judge",
+    "paper_numbers",
+    "verdict",
+    "verdict_on_numbers",
+    "verdict_table",
+]
 
 #: All verdicts that a claim can get.
 VERDICTS = ("reproduced", "direction only", "not reproduced", "untestable")
@@ -50,7 +59,8 @@ def judge(claim: str) -> Finding:
     """Return what the committed full-scale results say about a claim.
 
     The claim's ``decide`` names a function that takes the claim, as `claims` returns it, and the
-    tables that its ``tables`` name, as a mapping.
+    tables that its ``tables`` name, as a mapping. Each table carries its provenance as
+    ``attrs["provenance"]``.
 
     Parameters
     ----------
@@ -60,11 +70,77 @@ def judge(claim: str) -> Finding:
     Returns
     -------
     Finding
+
+    Raises
+    ------
+    ValueError
+        There is no such claim.
     """
+    if claim not in claims():
+        raise ValueError(f"claim must be an id of the ledger, got {claim!r}.")
     entry = claims()[claim]
     decide: Callable[[Mapping[str, Any], Mapping[str, pd.DataFrame]], Finding]
     decide = resolve_name(entry["decide"])
-    return decide(entry, {name: read_result(name)[0] for name in entry["tables"]})
+    return decide(entry, {name: _committed(name) for name in entry["tables"]})
+
+
+@cache
+def _committed(name: str) -> pd.DataFrame:
+    """Read a committed table once, with its provenance among its attributes."""
+    table, facts = read_result(name)
+    table.attrs["provenance"] = facts
+    return table
+
+
+def verdict_table(ids: Iterable[str]) -> pd.DataFrame:
+    """Return the ledger's verdicts on some claims, as a chapter shows them.
+
+    Parameters
+    ----------
+    ids : iterable of str
+        Claims, in the order of the rows.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by claim: ``statement``, ``paper`` (its numbers, or "–"), ``what we found`` and
+        ``verdict``. All texts.
+    """
+    rows = {}
+    for claim in ids:
+        finding = judge(claim)
+        rows[claim] = {
+            "statement": claims()[claim]["statement"],
+            "paper": paper_numbers(claims()[claim].get("numbers", {})) or "–",
+            "what we found": finding.says,
+            "verdict": finding.verdict,
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("claim")
+
+
+def paper_numbers(numbers: Any) -> str:
+    """Write the numbers that a paper prints as one line of text.
+
+    Parameters
+    ----------
+    numbers : mapping, list or scalar
+        As in the ledger.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> paper_numbers({"win": [43.3, 46.7], "tie": 20.0, "cores_used": 11})
+    'win: 43.3, 46.7; tie: 20; cores used: 11'
+    """
+    if isinstance(numbers, Mapping):
+        parts = (f"{str(k).replace('_', ' ')}: {paper_numbers(v)}" for k, v in numbers.items())
+        return "; ".join(parts)
+    if isinstance(numbers, list):
+        return ", ".join(paper_numbers(value) for value in numbers)
+    return f"{numbers:g}" if isinstance(numbers, float) else str(numbers)
 
 
 @cache

@@ -431,6 +431,11 @@ def _library_files() -> list[Path]:
     return sorted(path for path in found if path.name not in ("__main__.py", "book.py"))
 
 
+def library_digest() -> str:
+    """Digest of the library's files, which tells finished blocks of one version from another's."""
+    return _digest("".join(_digest(path.read_bytes()) for path in _library_files()).encode())
+
+
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 

@@ -60,6 +60,8 @@ _PACKAGES = (
     "pyarrow",
 )
 _STALE_SECONDS = 24 * 3600
+#: Names the folder of shards where a caller names none, so that one setting serves all notebooks.
+SHARDS_VARIABLE = "PVF_SHARDS"
 
 
 # --- blocks -------------------------------------------------------------------------------------
@@ -103,7 +105,8 @@ def run_blocks(
         never read. Raise it when the code changes what it computes.
     out : path-like, optional
         Folder for the shards; it is made if need be, and all workers must see it. Shards go to
-        ``shard_folder(...)`` inside it. None keeps nothing on disk.
+        ``shard_folder(...)`` inside it. None takes the folder that the environment variable
+        ``PVF_SHARDS`` names, if it is set, and keeps nothing on disk otherwise.
     n_jobs : int, optional
         Workers, as joblib counts them. None leaves it to `joblib.parallel_config`, or one.
     description : str, optional
@@ -144,6 +147,7 @@ def run_blocks(
     """
     blocks = _checked_blocks(blocks)
     identity = _identity(study, settings, version)
+    out = os.environ.get(SHARDS_VARIABLE) or None if out is None else out
     folder = None if out is None else shard_folder(out, study, settings, version)
     frames = {} if folder is None else _finished_frames(folder, identity, blocks)
     missing = [position for position in range(len(blocks)) if position not in frames]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,12 +31,15 @@ class FullTable:
     seed : int
     notes : str
         What a reader of the table should know.
+    measured : sequence of str
+        Columns that hold measured times, which no second run repeats.
     """
 
     make: Callable[..., pd.DataFrame]
     settings: Mapping[str, Any]
     seed: int
     notes: str
+    measured: Sequence[str] = ()
 
 
 def _breast_cancer(**arguments: Any) -> pd.DataFrame:

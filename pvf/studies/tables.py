@@ -240,6 +240,7 @@ TABLES = {
             "Rules for choosing a learner: how often right, outside score lost against the best "
             "candidate with a 95% interval over data sets, how stable, seconds for one choice."
         ),
+        measured=("seconds",),
     ),
 }
 

@@ -797,7 +797,7 @@ def figure_of_curves(depths: pd.DataFrame, sizes: Sequence[int] = (1, 3, 5, 10, 
             ax.errorbar(
                 mean.index,
                 mean,
-                yerr=np.array([mean - low, high - mean]),
+                yerr=np.array([mean - low, high - mean]).clip(0),
                 marker=_MARKERS[i],
                 markersize=3,
                 elinewidth=0.7,

@@ -202,3 +202,25 @@ def test_mixed_tables_become_numbers():
         }
     )
     assert tuning.as_numbers(frame).tolist() == [[30, 0, 1], [40, 1, -1], [50, 0, 0]]
+
+
+def test_tops_of_a_tree_are_trees_of_their_own():
+    """Without equally good splits, a tree cut at d predicts as one grown to d, on any data."""
+    rng = np.random.default_rng(0)
+    X, X_new = rng.normal(size=(400, 3)), rng.normal(size=(300, 3))
+    y, y_new = rng.integers(2, size=400), rng.integers(2, size=300)
+    whole = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
+    depths = [4, 1, 2, 3]
+    for rows, labels in ((X, y), (X_new, y_new)):
+        grown = [
+            DecisionTreeClassifier(max_depth=d, random_state=1).fit(X, y).score(rows, labels)
+            for d in depths
+        ]
+        assert tuning.nested_accuracies(whole, rows, labels, depths).tolist() == grown
+    assert tuning.nested_accuracies(whole, X, y, [50])[0] == whole.score(X, y)
+
+
+def test_learners_can_be_chosen(data):
+    """Only the learners named are run."""
+    found = tuning.memoriser_slopes(*data, learners=["nearest neighbour"], n_repeats=2)
+    assert found["learner"].tolist() == ["nearest neighbour"]

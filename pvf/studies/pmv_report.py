@@ -14,6 +14,7 @@ from scipy import stats
 
 from pvf import plotting
 from pvf.claims import Finding, verdict
+from pvf.store import read_result
 from pvf.studies import pmv, pmv_comparison, pmv_tuning
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "decide_slopes",
     "decide_stability",
     "decide_tree_gaps",
+    "depth_estimates",
     "figure_of_curves",
     "figure_of_depths",
     "figure_of_hidden_sizes",
@@ -37,7 +39,10 @@ __all__ = [
     "figure_of_table1",
     "level_agreement",
     "narrow",
+    "network_estimates",
+    "of_script",
     "overall",
+    "pick_estimates",
     "picked_depths",
     "pooled_rates",
     "readable_boosting",
@@ -46,12 +51,15 @@ __all__ = [
     "readable_gaps",
     "readable_levels",
     "readable_memorisers",
+    "readable_origins",
     "readable_overall",
     "readable_picks",
     "readable_problems",
     "readable_table1",
+    "rule_estimates",
     "share_interval",
     "straightness",
+    "table_estimates",
 ]
 
 _MEASURE_LABELS = {
@@ -204,6 +212,21 @@ def readable_distances(found: pd.DataFrame) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
+
+
+def of_script(found: pd.DataFrame) -> pd.Series:
+    """Return the row of `pmv_tables.distances` in which nothing is fitted to the paper's numbers.
+
+    Parameters
+    ----------
+    found : DataFrame
+
+    Returns
+    -------
+    Series
+    """
+    wanted = _fields(pmv.TableSetting())
+    return found[np.all([found[name] == value for name, value in wanted.items()], axis=0)].iloc[0]
 
 
 def _fields(setting: pmv.TableSetting) -> dict[str, Any]:
@@ -959,22 +982,146 @@ def figure_of_losses(rules: pd.DataFrame) -> Figure:
 # --- this run and the full results --------------------------------------------------------------
 
 
+def pick_estimates(rates: pd.DataFrame) -> dict[str, tuple[float, float, float]]:
+    """Return how often PMV and ten-fold accuracy pick well, over all kinds of data.
+
+    Parameters
+    ----------
+    rates : DataFrame
+        From `pooled_rates`.
+
+    Returns
+    -------
+    dict of str to (share, low, high)
+        In percent, kinds of data weighing alike; Wilson intervals.
+    """
+    found = {}
+    for rule in ("PMV", "CV accuracy"):
+        part = rates[rates["rule"] == rule]
+        for what, words in (("right", "right"), ("fitting", "picks the paper's model")):
+            share = float(part[what].mean())
+            low, high = share_interval(share, part["n"].sum())
+            found[f"{rule}: {words} (% of data sets)"] = (100 * share, 100 * low, 100 * high)
+    return found
+
+
+def depth_estimates(picked: pd.DataFrame) -> dict[str, tuple[float, float, float]]:
+    """Return the mean depth that each method picks on the breast-cancer data.
+
+    Parameters
+    ----------
+    picked : DataFrame
+        From `picked_depths`.
+
+    Returns
+    -------
+    dict of str to (mean, low, high)
+        With t intervals over runs.
+    """
+    found = {}
+    for method, runs in picked[picked["dataset"] == "breast-cancer"].groupby("method", sort=False):
+        depth = runs["depth"]
+        half = stats.t.ppf(0.975, len(depth) - 1) * depth.sem()
+        mean = float(depth.mean())
+        found[f"mean depth by {method}"] = (mean, mean - float(half), mean + float(half))
+    return found
+
+
+def network_estimates(
+    hidden: pd.DataFrame, sizes: Sequence[int] | None = None
+) -> dict[str, tuple[float, float, float]]:
+    """Return the slope of networks on scikit-learn's digits.
+
+    Parameters
+    ----------
+    hidden : DataFrame
+        From `pmv_tables.hidden_sizes`, of two runs or more.
+    sizes : sequence of int, optional
+        Hidden neurons; all by default.
+
+    Returns
+    -------
+    dict of str to (slope, low, high)
+        With t intervals over runs.
+    """
+    runs = pmv_tuning.slopes(narrow(hidden[hidden["dataset"] == "digits 0 and 1"]))
+    found = {}
+    for size, part in runs.groupby("size"):
+        if sizes is None or size in sizes:
+            half = float(stats.t.ppf(0.975, len(part) - 1) * part["slope"].sem())
+            mean = float(part["slope"].mean())
+            found[f"digits, slope with {size} neurons"] = (mean, mean - half, mean + half)
+    return found
+
+
+def rule_estimates(
+    rules: pd.DataFrame, problems: Sequence[str]
+) -> dict[str, tuple[float, float, float]]:
+    """Return the accuracy that each rule's choice loses on some problems.
+
+    Parameters
+    ----------
+    rules : DataFrame
+        From `pmv_tables.rules`.
+    problems : sequence of str
+
+    Returns
+    -------
+    dict of str to (points lost, low, high)
+    """
+    value = "regret accuracy"
+    return {
+        f"{row['problem']}, {row['rule']}: accuracy lost (points)": (
+            100 * row[value],
+            100 * row[f"{value} low"],
+            100 * row[f"{value} high"],
+        )
+        for row in rules[rules["problem"].isin(problems)].to_dict("records")
+    }
+
+
+def table_estimates(
+    ours: pd.DataFrame, models: Sequence[str] = ("Naive Bayes", "Linear SVM", "RBF SVM")
+) -> dict[str, tuple[float, float, float]]:
+    """Return each model's mean slope in Table 1, over kinds of data and noise levels.
+
+    Parameters
+    ----------
+    ours : DataFrame
+        From `pmv_tables.table1`, of two runs or more.
+    models : sequence of str
+
+    Returns
+    -------
+    dict of str to (slope, low, high)
+        Between which one more table's mean is expected (95%): the cells' ranges taken as
+        independent.
+    """
+    found = {}
+    for model in models:
+        cells = ours[ours["model"] == model]
+        mean = float(cells["slope"].mean())
+        halves = (cells["slope_high"] - cells["slope_low"]) / 2
+        half = float(np.sqrt((halves**2).sum()) / len(cells))
+        found[f"Table 1, mean slope of {model}"] = (mean, mean - half, mean + half)
+    return found
+
+
 def agreement(
-    live: Mapping[str, tuple[float, float, float]], full: Mapping[str, float]
+    live: Mapping[str, tuple[float, float, float]], full: Mapping[str, tuple[float, float, float]]
 ) -> pd.DataFrame:
     """Say whether the estimates of a live run agree with the full ones.
 
     Parameters
     ----------
-    live : mapping of str to (estimate, low, high)
+    live, full : mapping of str to (estimate, low, high)
         With 95% intervals.
-    full : mapping of str to float
 
     Returns
     -------
     DataFrame
-        One row per estimate: ``this run``, with its interval, ``full`` and ``agrees`` ("yes" if the
-        interval holds the full estimate).
+        One row per estimate: ``this run`` and ``full results`` with their intervals, and ``agrees``
+        ("yes" if the intervals overlap).
 
     Raises
     ------
@@ -983,15 +1130,42 @@ def agreement(
     """
     if set(live) != set(full):
         raise ValueError(f"live and full must name the same, got {sorted(set(live) ^ set(full))}.")
-    rows = {
-        name: {
-            "this run": f"{value:.3g} ({low:.3g} to {high:.3g})",
-            "full": f"{full[name]:.3g}",
-            "agrees": "yes" if low - 1e-9 <= full[name] <= high + 1e-9 else "no",
+    rows = {}
+    for name, (value, low, high) in live.items():
+        other, other_low, other_high = full[name]
+        overlap = max(low, other_low) <= min(high, other_high) + 1e-9
+        rows[name] = {
+            "this run": f"{value:.2f} ({low:.2f} to {high:.2f})",
+            "full results": f"{other:.2f} ({other_low:.2f} to {other_high:.2f})",
+            "agrees": "yes" if overlap else "no",
         }
-        for name, (value, low, high) in live.items()
-    }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("estimate")
+
+
+def readable_origins(names: Sequence[str]) -> pd.DataFrame:
+    """Return where full-scale tables come from, one row a table.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of committed results.
+
+    Returns
+    -------
+    DataFrame
+    """
+    rows = {}
+    for name in names:
+        facts = read_result(name)[1]
+        rows[name] = {
+            "rows": facts["rows"],
+            "settings": ", ".join(f"{k} = {v}" for k, v in facts["settings"].items()),
+            "minutes": f"{facts['wall_time'] / 60:.1f}",
+            "commit": facts["git"]["commit"][:10],
+            "day": facts["created"][:10],
+            "scikit-learn": facts["packages"]["scikit-learn"],
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("table")
 
 
 # --- verdicts -----------------------------------------------------------------------------------

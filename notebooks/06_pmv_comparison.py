@@ -72,8 +72,8 @@
 n_table_runs = 2  # the paper: 1; full: 10
 n_seeds = 2  # new data sets of each kind and noise level; full: 200
 n_depth_runs = 5  # the paper: 5; full: 50
-n_network_runs = 2  # the paper: 1; full: 3
-n_rule_sets = 3  # data sets of each problem on which the rules choose; full: 20
+n_network_runs = 2  # the paper: 1; full: 2
+n_rule_sets = 3  # data sets of each problem on which the rules choose; full: 15
 seed = 20190524
 
 # %% [markdown]

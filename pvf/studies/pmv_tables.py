@@ -138,19 +138,13 @@ def table1(*, n_repeats: int, **arguments: Any) -> pd.DataFrame:
 DISTANCE_COLUMNS = ("distance", *pmv.MEASURES, "cells", "same_digits")
 
 
-def search_distances(
-    *, sizes: Sequence[int], large: int, n_repeats: int, n_repeats_large: int, **arguments: Any
-) -> pd.DataFrame:
+def search_distances(*, sizes: Sequence[int], **arguments: Any) -> pd.DataFrame:
     """Say how far Table 1 lies from the paper's under each likely setting.
 
     Parameters
     ----------
     sizes : sequence of int
         Numbers of samples.
-    large : int
-        From this size on fits are slow.
-    n_repeats, n_repeats_large : int
-        Runs below that size and from it on.
     **arguments
         Of `pmv.tables`.
 
@@ -159,13 +153,8 @@ def search_distances(
     DataFrame
         As `distances`.
     """
-    settings = pmv.settings_to_search(sizes)
-    parts = [
-        pmv.tables([s for s in settings if (s.n_samples >= large) is big], n_repeats=n, **arguments)
-        for big, n in ((False, n_repeats), (True, n_repeats_large))
-        if any((s.n_samples >= large) is big for s in settings)
-    ]
-    return distances(pd.concat(parts, ignore_index=True), paper_table()).round(6)
+    ours = pmv.tables(pmv.settings_to_search(sizes), **arguments)
+    return distances(ours, paper_table()).round(6)
 
 
 def distances(ours: pd.DataFrame, paper: pd.DataFrame) -> pd.DataFrame:

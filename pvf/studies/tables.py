@@ -159,12 +159,7 @@ TABLES = {
     ),
     "pmv_distances": FullTable(
         make=pmv_tables.search_distances,
-        settings={
-            "sizes": [100, 200, 500, 1000, 2000],
-            "large": 500,
-            "n_repeats": 2,
-            "n_repeats_large": 1,
-        },
+        settings={"sizes": [100, 200, 500, 1000, 2000], "n_repeats": 1},
         seed=20190524,
         notes="How far Table 1 of the PMV paper lies from ours under each likely setting.",
     ),
@@ -223,7 +218,7 @@ TABLES = {
     "pmv_hidden_sizes": FullTable(
         make=pmv_tables.hidden_sizes,
         settings={
-            "n_repeats": {"digits 0 and 1": 3, "MNIST 0 and 1": 1},
+            "n_repeats": {"digits 0 and 1": 2, "MNIST 0 and 1": 1},
             "noise_levels": [0.0, 0.25, 0.5],
         },
         seed=20190524,
@@ -234,7 +229,7 @@ TABLES = {
     ),
     "pmv_rules": FullTable(
         make=pmv_tables.rules,
-        settings={"problems": list(PROBLEMS), "n_repetitions": 20},
+        settings={"problems": list(PROBLEMS), "n_repetitions": 15},
         seed=20190524,
         notes=(
             "Rules for choosing a learner: how often right, outside score lost against the best "

@@ -70,10 +70,10 @@
 
 # %% tags=["parameters"]
 n_table_runs = 2  # the paper: 1; full: 10
-n_seeds = 2  # new data sets of each kind and noise level; full: 200
+n_seeds = 2  # new data sets of each kind and noise level; full: 50
 n_depth_runs = 5  # the paper: 5; full: 50
 n_network_runs = 2  # the paper: 1; full: 2
-n_rule_sets = 3  # data sets of each problem on which the rules choose; full: 15
+n_rule_sets = 3  # data sets of each problem on which the rules choose; full: 10
 seed = 20190524
 
 # %% [markdown]
@@ -158,7 +158,7 @@ from pvf.studies import pmv
 
 picks, picks_facts = read_result("pmv_picks")
 rates = pmv_report.pooled_rates(picks)
-live_picks = pmv.run_picks(n_seeds=n_seeds, n_orders=min(n_seeds, 25), seed=seed, n_jobs=-1)
+live_picks = pmv.run_picks(n_seeds=n_seeds, n_orders=min(n_seeds, 10), seed=seed, n_jobs=-1)
 live_rates = pmv_report.pooled_rates(live_picks)
 pmv_report.readable_picks(rates).style.set_uuid("pmv-picks")
 

@@ -165,12 +165,12 @@ TABLES = {
     ),
     "pmv_picks": FullTable(
         make=pmv_tables.picks,
-        settings={"n_seeds": 200, "n_orders": 25},
+        settings={"n_seeds": 50, "n_orders": 10},
         seed=20190524,
         notes=(
             "Seven classifiers on new data sets of each kind and noise level: PMV, ten-fold "
             "cross-validation, true accuracy. Without noise, moons and circles hold the same "
-            "points every time; 25 orders of them were run."
+            "points every time; ten orders of them were run."
         ),
     ),
     "pmv_memorisers": FullTable(
@@ -229,7 +229,7 @@ TABLES = {
     ),
     "pmv_rules": FullTable(
         make=pmv_tables.rules,
-        settings={"problems": list(PROBLEMS), "n_repetitions": 15},
+        settings={"problems": list(PROBLEMS), "n_repetitions": 10},
         seed=20190524,
         notes=(
             "Rules for choosing a learner: how often right, outside score lost against the best "

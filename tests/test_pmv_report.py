@@ -176,6 +176,9 @@ def test_two_runs_agree_by_counting_pairs():
     row = table.loc[("breast-cancer", "PMV")]
     assert row["first five runs"] == "2, 2, 3, 5"
     assert row["two runs agree (%)"] == "17"
+    agree = pmv_report.run_agreement(picked)
+    assert agree[("breast-cancer", "PMV")] == pytest.approx(100 / 6)
+    assert agree[("breast-cancer", "grid search")] == 100
     assert row["paper"] == "2"
     assert table.loc[("breast-cancer", "grid search"), "median (central 95%)"] == "7 (7 to 7)"
 
@@ -276,7 +279,7 @@ def test_verdict_on_cross_validation(paper, shift, reach, expected):
 
 
 def test_verdict_on_slopes_needs_their_order(paper):
-    """Shifted slopes keep their order; turned round they do not."""
+    """Shifted slopes keep the model with the largest; turned round they do not."""
     shifted = like(paper, 0.3, 0.001)
     assert pmv_report.decide_slopes({}, {"pmv_table1": shifted}).verdict == "direction only"
     turned = shifted.assign(slope=1 - shifted["slope"])

@@ -57,6 +57,7 @@ __all__ = [
     "readable_problems",
     "readable_table1",
     "rule_estimates",
+    "run_agreement",
     "share_interval",
     "straightness",
     "table_estimates",
@@ -287,7 +288,8 @@ def figure_of_table1(cells: pd.DataFrame) -> Figure:
             ax.errorbar(
                 some["paper"],
                 some["ours"],
-                yerr=np.array([some["ours"] - some["low"], some["high"] - some["ours"]]),
+                # an absolute value is not below 0
+                yerr=[some["ours"] - some["low"].clip(0), some["high"] - some["ours"]],
                 fmt=_MARKERS[i],
                 color=plotting.PALETTE[i],
                 markersize=4,
@@ -593,6 +595,22 @@ def readable_depths(picked: pd.DataFrame, paper: Mapping[str, Mapping[str, float
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index = table.index.set_names(["data", "method"])
     return table.sort_index(level="data", sort_remaining=False)
+
+
+def run_agreement(picked: pd.DataFrame) -> pd.Series:
+    """Return the chance (%) that two runs pick one depth.
+
+    Parameters
+    ----------
+    picked : DataFrame
+        From `picked_depths`.
+
+    Returns
+    -------
+    Series
+        Indexed by data set and method.
+    """
+    return 100 * picked.groupby(["dataset", "method"], sort=False)["depth"].agg(_two_agree)
 
 
 def _central(values: pd.Series) -> tuple[float, float]:
@@ -1181,15 +1199,15 @@ def _paper_cells(tables: Tables, measures: Sequence[str]) -> pd.DataFrame:
     return cells[cells["measure"].isin(measures)]
 
 
-def _judge_cells(cells: pd.DataFrame, *, direction: bool) -> Finding:
-    share, apart = cells["inside"].mean(), (cells["ours"] - cells["paper"]).abs()
+def _judge_cells(cells: pd.DataFrame, *, direction: bool, more: str) -> Finding:
+    share, apart = float(cells["inside"].mean()), (cells["ours"] - cells["paper"]).abs()
     low, high = share_interval(share, len(cells))
     return Finding(
         verdict(reproduced=share >= 0.95, direction=direction),
         f"{cells['inside'].sum()} of {len(cells)} lie where one more run of ours is expected, "
         f"{cells['same'].sum()} have the same two digits; mean difference {apart.mean():.3f}, "
         f"largest {apart.max():.2f}, rank correlation "
-        f"{stats.spearmanr(cells['ours'], cells['paper']).statistic:.2f}.",
+        f"{stats.spearmanr(cells['ours'], cells['paper']).statistic:.2f}.{more}",
         100 * share,
         100 * low,
         100 * high,
@@ -1211,8 +1229,14 @@ def decide_slopes(claim: Mapping[str, Any], tables: Tables) -> Finding:
     """
     del claim
     cells = _paper_cells(tables, ["slope"])
-    rank = stats.spearmanr(cells["ours"], cells["paper"]).statistic
-    return _judge_cells(cells, direction=rank >= 0.9)
+    columns = cells.groupby(["distribution", "noise"])
+    largest = cells.loc[columns["ours"].idxmax(), "model"].to_numpy()
+    same = int((largest == cells.loc[columns["paper"].idxmax(), "model"].to_numpy()).sum())
+    return _judge_cells(
+        cells,
+        direction=same >= 8,
+        more=f" The same model has the largest slope in {same} of {len(columns)} columns.",
+    )
 
 
 def decide_cross_validation(claim: Mapping[str, Any], tables: Tables) -> Finding:
@@ -1231,7 +1255,12 @@ def decide_cross_validation(claim: Mapping[str, Any], tables: Tables) -> Finding
     del claim
     cells = _paper_cells(tables, ["test_accuracy", "gap"])
     apart = (cells["ours"] - cells["paper"]).abs()
-    return _judge_cells(cells, direction=apart.mean() <= 0.02)
+    return _judge_cells(
+        cells,
+        direction=bool(apart.mean() <= 0.02),
+        more=f" {int((apart <= 0.015 + 1e-9).sum())} differ by 0.015 at most, which two rounded "
+        "figures and the difference between them can.",
+    )
 
 
 def decide_picks(claim: Mapping[str, Any], tables: Tables) -> Finding:

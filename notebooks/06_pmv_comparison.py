@@ -324,7 +324,7 @@ pmv_report.readable_problems(rules).style.set_uuid("pmv-problems")
 
 # %%
 
-live_table = pmv_tables.table1(n_repeats=n_table_runs, seed=seed, n_jobs=-1)
+live_table = pmv_tables.table1(n_repeats=n_table_runs, n_repeats_today=1, seed=seed, n_jobs=-1)
 small = {"data": ["breast-cancer"], "where_present": [], "seed": seed, "n_jobs": -1}
 live_depths = pmv_tables.depths(n_repeats=n_depth_runs, **small)
 live_grid = pmv_tables.grid_depths(n_repeats=n_depth_runs, **small)

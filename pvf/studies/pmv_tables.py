@@ -72,7 +72,7 @@ def tuning_data(name: str) -> TuningData:
         return TuningData(X / 16, y)
     if name == "MNIST 0 and 1":
         data = datasets.load_mnist_pair()
-        return TuningData((data.X / 255).to_numpy(dtype=np.float32), data.y.to_numpy())
+        return TuningData(data.X.to_numpy() / 255, data.y.to_numpy())
     loaders = {
         "breast-cancer": datasets.load_breast_cancer,
         "adult": datasets.load_adult,
@@ -382,7 +382,7 @@ def hidden_sizes(*, n_repeats: dict[str, int], **arguments: Any) -> pd.DataFrame
     for name, n in n_repeats.items():
         X, y = tuning_data(name)
         accuracies, errors = pmv_tuning.run_hidden_sizes(
-            X, y, dataset=name, n_repeats=n, **arguments
+            X, y, dataset=name.split()[0].lower(), n_repeats=n, **arguments
         )
         found = wide(accuracies).merge(errors, on=["size", "repeat"], validate="one_to_one")
         found.insert(0, "dataset", name)

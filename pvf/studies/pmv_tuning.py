@@ -60,6 +60,7 @@ HIDDEN_SIZES = (*range(10, 101, 10), *range(200, 801, 100))
 
 #: Raised whenever the code below computes something else, so that no old shard is read.
 _VERSION = 2
+_NETWORK_VERSION = 1
 
 
 def as_numbers(X: pd.DataFrame) -> NDArray[np.float64]:
@@ -236,7 +237,7 @@ def run_hidden_sizes(
         trained on 70% and tested on 30%.
     """
     shared: dict[str, Any] = {
-        "version": [_VERSION, dataset, list(np.shape(X)), max_iter],
+        "version": [_NETWORK_VERSION, dataset, list(np.shape(X)), max_iter],
         "out": out,
         "n_jobs": n_jobs,
         "progress": progress,

@@ -71,7 +71,7 @@
 
 # %% tags=["parameters"]
 n_table_runs = 2  # the paper: 1; full: 10
-n_seeds = 2  # new data sets of each kind and noise level; full: 50
+n_seeds = 2  # new data sets of each kind and noise level; full: 30
 n_depth_runs = 5  # the paper: 5; full: 50
 n_network_runs = 2  # the paper: 1; full: 2
 n_rule_sets = 3  # data sets of each problem on which the rules choose; full: 10

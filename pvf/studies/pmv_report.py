@@ -442,7 +442,7 @@ def figure_of_rates(rates: pd.DataFrame, live: pd.DataFrame | None = None) -> Fi
                     "x",
                     color=_RULE_COLOURS[rule],
                     markersize=5,
-                    label="this run" if i == 0 else None,
+                    label="this run" if rule == rules[-1] else None,
                 )
         ax.set(title=title, xlabel="share of data sets (%)", xlim=(-4, 104))
     axes[0].set_yticks(range(len(cells)), [f"{name}, noise {noise:g}" for name, noise in cells])

@@ -109,7 +109,7 @@ def test_settings_are_named_by_what_they_change(paper):
     found = pmv_tables.distances(pd.concat([*tables, changed], ignore_index=True), paper)
     text = pmv_report.readable_distances(found).set_index("setting")
     assert set(text.index) == {
-        "the closest",
+        "as in this chapter",
         "the script as it stands",
         "500 samples, tree depth unlimited",
     }
@@ -117,7 +117,7 @@ def test_settings_are_named_by_what_they_change(paper):
     assert text.loc["500 samples, tree depth unlimited", "distance, 189 cells"].startswith(
         "at least"
     )
-    assert pmv_report.of_script(found)["distance"] == pytest.approx(0.1)
+    assert pmv_report.of_setting(found, pmv.TableSetting())["distance"] == pytest.approx(0.1)
 
 
 def test_a_distance_over_some_cells_bounds_that_over_all(paper):

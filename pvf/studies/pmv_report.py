@@ -40,7 +40,7 @@ __all__ = [
     "level_agreement",
     "narrow",
     "network_estimates",
-    "of_script",
+    "of_setting",
     "overall",
     "pick_estimates",
     "picked_depths",
@@ -215,18 +215,19 @@ def readable_distances(found: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def of_script(found: pd.DataFrame) -> pd.Series:
-    """Return the row of `pmv_tables.distances` in which nothing is fitted to the paper's numbers.
+def of_setting(found: pd.DataFrame, setting: pmv.TableSetting) -> pd.Series:
+    """Return the row of `pmv_tables.distances` for one setting, with depths that are limited.
 
     Parameters
     ----------
     found : DataFrame
+    setting : TableSetting
 
     Returns
     -------
     Series
     """
-    wanted = _fields(pmv.TableSetting())
+    wanted = _fields(setting)
     return found[np.all([found[name] == value for name, value in wanted.items()], axis=0)].iloc[0]
 
 
@@ -255,7 +256,7 @@ def _in_words(row: Mapping[str, Any], closest: pd.Series) -> str:
         return "the script as it stands"
     changed = [name for name in closest.index if values[name] != closest[name]]
     if not changed:
-        return "the closest"
+        return "as in this chapter"
     return ", ".join(_one_change(name, values[name]) for name in changed)
 
 
@@ -1292,9 +1293,9 @@ def decide_picks(claim: Mapping[str, Any], tables: Tables) -> Finding:
         f"ten-fold accuracy on {100 * by_cv['fitting'].mean():.0f}%. By true accuracy PMV is right "
         f"on {100 * by_pmv['right'].mean():.0f}%, ten-fold accuracy on "
         f"{100 * by_cv['right'].mean():.0f}%.",
-        share,
-        share - half,
-        share + half,
+        float(share),
+        float(share - half),
+        float(share + half),
     )
 
 

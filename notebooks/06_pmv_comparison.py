@@ -375,7 +375,7 @@ glue("pmv_n_rules", float(rules["n"].iloc[0]), display=False)
 
 # %%
 
-live_table = pmv_tables.table1(n_repeats=n_table_runs, n_repeats_today=1, seed=seed, n_jobs=-1)
+live_table = pmv.table(n_repeats=n_table_runs, seed=seed, n_jobs=-1)
 small = {"data": ["breast-cancer"], "where_present": [], "seed": seed, "n_jobs": -1}
 live_depths = pmv_tables.depths(n_repeats=n_depth_runs, **small)
 live_grid = pmv_tables.grid_depths(n_repeats=n_depth_runs, **small)
@@ -402,7 +402,8 @@ live_hidden = pmv_tables.hidden_sizes(
 # %%
 estimates = [
     pmv_report.table_estimates(live_table) | pmv_report.pick_estimates(live_rates),
-    pmv_report.table_estimates(full_table) | pmv_report.pick_estimates(rates),
+    pmv_report.table_estimates(full_table[full_table["boosting"] == "SAMME.R"])
+    | pmv_report.pick_estimates(rates),
 ]
 estimates[0] |= pmv_report.depth_estimates(pmv_report.picked_depths(live_depths, live_grid))
 estimates[1] |= pmv_report.depth_estimates(picked)

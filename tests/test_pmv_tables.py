@@ -109,3 +109,28 @@ def test_every_pmv_table_is_registered_and_small():
         assert len(frame.to_csv()) < 1e6
         assert not frame.isna().all(axis=None)
         assert isinstance(frame, pd.DataFrame)
+
+
+def test_what_the_pmv_chapter_concludes_holds_in_the_tables():
+    """The chapter's sentences on picks, rules, networks and depths, each checked on the results."""
+    rates = pmv_report.pooled_rates(read_result("pmv_picks")[0]).groupby("rule")
+    means = rates[["fitting", "right", "regret"]].mean()
+    assert means.loc["PMV", "fitting"] > 0.8
+    assert means.loc["CV accuracy", "fitting"] < 0.5
+    assert means.loc["PMV", "right"] < means.loc["CV accuracy", "right"]
+    assert means.loc["PMV", "regret"] > means.loc["CV accuracy", "regret"]
+    rules = pmv_report.overall(read_result("pmv_rules")[0])
+    lost = rules.loc["synthetic", "regret accuracy"]
+    assert lost["CV accuracy"] < lost["PVF F1"] < lost["hold-out F1"] < lost["PMV"]
+    right = rules.loc["synthetic", "right"]
+    assert right["PVF F1"] > right["hold-out F1"]
+    clinical = rules.loc["clinical"].drop("any")
+    assert clinical["regret F1"].idxmin() == "PMV", "loses the fewest points of F1"
+    assert clinical["stable"].idxmax() == "PMV", "repeats its choice most often"
+    assert clinical["right"].idxmax() == "CV accuracy", "mostly right by accuracy"
+    hidden = read_result("pmv_hidden_sizes")[0]
+    for _, table in hidden.groupby("dataset"):
+        slopes = pmv_tuning.slopes(pmv_report.narrow(table)).groupby("size")["slope"].mean()
+        assert slopes.idxmax() == 10
+    cells = read_result("pmv_table1")[0].groupby("boosting")
+    assert set(cells.groups) == {"SAMME", "SAMME.R"}

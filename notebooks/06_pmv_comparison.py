@@ -43,7 +43,7 @@
 # **What the paper leaves open, and what we decided**
 #
 # How many samples Table 1 has, what its "noise" is, and what was changed of scikit-learn's script
-# : We searched the likely settings for the one closest to the printed cells, and use that.
+# : We searched the likely settings, and use one of those closest to the printed cells.
 #
 # AdaBoost
 # : scikit-learn's default of 2019 has since been removed; we wrote it anew. Both are shown.
@@ -63,8 +63,7 @@
 # of its part of 10,000 images. Adult and MNIST appear on this page from the committed results
 # alone; the live parts use data that come with scikit-learn or are drawn.
 #
-# **Run time.** Half a minute on two cores for the reduced run; about a quarter of an hour for the
-# full one.
+# **Run time.** Half a minute on two quiet cores for the reduced run, some minutes for the full one.
 
 # %% [markdown]
 # The reduced run draws fewer data sets and repeats less.

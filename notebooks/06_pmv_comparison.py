@@ -172,6 +172,8 @@ pmv_report.readable_picks(rates).style.set_uuid("pmv-picks")
 pmv_report.figure_of_rates(rates, live_rates)
 
 # %% [markdown]
+# Averages over the seven kinds of data:
+
 # %%
 for rule, name in {"PMV": "pmv", "CV accuracy": "cv"}.items():
     means = rates[rates["rule"] == rule][["right", "fitting", "regret"]].mean()
@@ -337,6 +339,8 @@ pmv_report.figure_of_losses(rules)
 pmv_report.readable_problems(rules).style.set_uuid("pmv-problems")
 
 # %% [markdown]
+# The averages in words:
+
 # %%
 means = pmv_report.overall(rules)
 underscores = str.maketrans(" -", "__")

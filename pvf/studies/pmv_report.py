@@ -393,7 +393,8 @@ def readable_picks(rates: pd.DataFrame) -> pd.DataFrame:
         }
     table = pd.DataFrame.from_dict(rows, orient="index")
     table.index = table.index.set_names(["data", "noise", "rule"])
-    return table
+    cells = dict.fromkeys((data, noise) for data, noise, _ in table.index)
+    return pd.concat([table.loc[[row for row in table.index if row[:2] == cell]] for cell in cells])
 
 
 def _percent(share: float, low: float, high: float) -> str:

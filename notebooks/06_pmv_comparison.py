@@ -63,7 +63,7 @@
 # of its part of 10,000 images. Adult and MNIST appear on this page from the committed results
 # alone; the live parts use data that come with scikit-learn or are drawn.
 #
-# **Run time.** Half a minute on two quiet cores for the reduced run, some minutes for the full one.
+# **Run time.** Under a minute on two cores for the reduced run, some minutes for the full one.
 
 # %% [markdown]
 # The reduced run draws fewer data sets and repeats less.
@@ -73,7 +73,7 @@ n_table_runs = 2  # the paper: 1; full: 10
 n_seeds = 2  # new data sets of each kind and noise level; full: 30
 n_depth_runs = 5  # the paper: 5; full: 50
 n_network_runs = 2  # the paper: 1; full: 2
-n_rule_sets = 3  # data sets of each problem on which the rules choose; full: 10
+n_rule_sets = 2  # data sets of each problem on which the rules choose; full: 10
 seed = 20190524
 
 # %% [markdown]

@@ -112,7 +112,9 @@ multiplicity_report.figure_of_simplex()
 from myst_nb import glue
 
 examples = multiplicity_report.paper_examples().set_index("example")
-examples.style.format("{:.4f}", subset=["scores", "decisions"]).set_uuid("rashomon-examples")
+examples.style.format("{:.4f}", subset=["scores", "decisions"]).set_uuid(
+    "rashomon-examples"
+)
 
 # %% [markdown]
 # Two models that contradict each other outweigh three that nearly agree. Their decisions don't tell
@@ -122,7 +124,9 @@ examples.style.format("{:.4f}", subset=["scores", "decisions"]).set_uuid("rashom
 # classes.
 
 # %%
-checked = multiplicity_report.check_definition(n_sets, seed=seed).set_index("property")
+checked = multiplicity_report.check_definition(n_sets, seed=seed).set_index(
+    "property"
+)
 checked.style.set_uuid("rashomon-properties")
 
 # %% [markdown]
@@ -131,7 +135,9 @@ checked.style.set_uuid("rashomon-properties")
 # without a weight, and compute it again.
 
 # %%
-support = multiplicity_report.check_support(n_sets, seed=seed).set_index("classes")
+support = multiplicity_report.check_support(n_sets, seed=seed).set_index(
+    "classes"
+)
 support.style.format({"loss": "{:.0e} bits"}).set_uuid("rashomon-support")
 
 # %% [markdown]
@@ -146,7 +152,10 @@ support.style.format({"loss": "{:.0e} bits"}).set_uuid("rashomon-support")
 known = multiplicity_report.known_truth(seed=seed)
 table = multiplicity_report.readable_logistic(known)
 share = table["of the possible (%)"].astype(float).droplevel("data")
-for key, way in (("seeds", "sampling, other seeds"), ("awp", "AWP, gradient steps")):
+for key, way in (
+    ("seeds", "sampling, other seeds"),
+    ("awp", "AWP, gradient steps"),
+):
     glue(f"rashomon_known_{key}", float(share[way]), display=False)
 table.style.set_uuid("rashomon-known")
 
@@ -165,7 +174,9 @@ from IPython.display import Markdown
 
 from pvf.store import read_result
 
-names = [f"capacity_{part}" for part in ("networks", "logistic", "greedy", "awp")]
+names = [
+    f"capacity_{part}" for part in ("networks", "logistic", "greedy", "awp")
+]
 (networks, _), (logistic, _), (greedy, _), (awp, _) = map(read_result, names)
 Markdown(
     multiplicity_report.live_networks(
@@ -177,7 +188,9 @@ Markdown(
 # Where the full results come from:
 
 # %%
-multiplicity_report.readable_provenances(names).style.set_uuid("rashomon-provenance")
+multiplicity_report.readable_provenances(names).style.set_uuid(
+    "rashomon-provenance"
+)
 
 # %% [markdown]
 # Two more data sets of the paper are not to be had here.
@@ -356,7 +369,9 @@ from pvf.studies import candidate_report, candidate_sets
 runs = [
     candidate_sets.run_candidate_sets(
         problem,
-        n_repetitions=n_bridge_datasets if "synthetic" in problem else n_bridge_repetitions,
+        n_repetitions=n_bridge_datasets
+        if "synthetic" in problem
+        else n_bridge_repetitions,
         seed=seed,
     )
     for problem in candidate_sets.PROBLEMS
@@ -373,7 +388,9 @@ bridge, bridge_provenance = candidate_report.full_findings()
 agreement = candidate_report.live_agreement(bridge_live, bridge)
 glue("bridge_agree", float(100 * agreement["agrees"].mean()), display=False)
 glue("bridge_numbers", float(len(agreement)), display=False)
-candidate_report.readable_provenances(bridge_provenance).style.set_uuid("bridge-provenance")
+candidate_report.readable_provenances(bridge_provenance).style.set_uuid(
+    "bridge-provenance"
+)
 
 # %% [markdown]
 # Of {glue:text}`bridge_numbers:.0f` means of this page's run, {glue:text}`bridge_agree:.0f`% lie
@@ -392,7 +409,9 @@ candidate_report.figure_of_conflicts(bridge.patients)
 # the set decide differently.
 
 # %%
-candidate_report.readable_conflicts(bridge.patients).style.set_uuid("bridge-conflicts")
+candidate_report.readable_conflicts(bridge.patients).style.set_uuid(
+    "bridge-conflicts"
+)
 
 # %% [markdown]
 # ### The middle or the edge?
@@ -429,7 +448,9 @@ candidate_report.figure_of_error_shares(bridge.patients)
 # hard for the whole set, whoever chooses.
 
 # %%
-candidate_report.readable_errors(bridge.patients).style.set_uuid("bridge-errors")
+candidate_report.readable_errors(bridge.patients).style.set_uuid(
+    "bridge-errors"
+)
 
 # %% [markdown]
 # ### Does the capacity tell when the choices differ?
@@ -447,7 +468,9 @@ candidate_report.figure_of_separation(separation)
 # The numbers of the left panel, with how many splits there are and how often the choices differ.
 
 # %%
-candidate_report.readable_separation(separation).style.set_uuid("bridge-separation")
+candidate_report.readable_separation(separation).style.set_uuid(
+    "bridge-separation"
+)
 
 # %% [markdown]
 # ### The four answers
@@ -456,14 +479,19 @@ candidate_report.readable_separation(separation).style.set_uuid("bridge-separati
 
 # %%
 bridge_answers = candidate_report.answers(bridge, metric="IE@0.1")
-candidate_report.readable_answers(bridge_answers).style.set_uuid("bridge-answers")
+candidate_report.readable_answers(bridge_answers).style.set_uuid(
+    "bridge-answers"
+)
 
 # %% [markdown]
 # And what they say over all problems and metrics, worded by the numbers.
 
 # %%
 Markdown(
-    "\n".join(f"{n}. {text}" for n, text in enumerate(candidate_report.conclusions(bridge), 1))
+    "\n".join(
+        f"{n}. {text}"
+        for n, text in enumerate(candidate_report.conclusions(bridge), 1)
+    )
 )
 
 # %% [markdown]

@@ -67,7 +67,9 @@ from pvf.columns import kinds_frame, parse_kinds
 from pvf.studies import simulated_cohort
 
 folder = tempfile.TemporaryDirectory()
-path = csv or simulated_cohort.write_cohort(Path(folder.name) / "simulated_cohort.csv")
+path = csv or simulated_cohort.write_cohort(
+    Path(folder.name) / "simulated_cohort.csv"
+)
 data = own_data.load_own_data(
     path, target, positive=positive or None, kinds=parse_kinds(kinds), drop=drop
 )
@@ -89,7 +91,13 @@ Markdown(own_report.notes_text(data))
 
 # %%
 selection = own_selection.select(
-    data, capacity=capacity, pool=pool, sigma=sigma, n_repeats=n_repeats, seed=seed, n_jobs=-1
+    data,
+    capacity=capacity,
+    pool=pool,
+    sigma=sigma,
+    n_repeats=n_repeats,
+    seed=seed,
+    n_jobs=-1,
 )
 own_report.parts_table(selection).style.set_uuid("own-parts")
 

@@ -47,7 +47,9 @@ X_train, X_val, y_train, y_val = train_test_split(
 
 # %%
 trees = {
-    f"tree {number}": DecisionTreeClassifier(max_depth=3, max_features=4, random_state=number)
+    f"tree {number}": DecisionTreeClassifier(
+        max_depth=3, max_features=4, random_state=number
+    )
     for number in range(20)
 }
 fitted = {name: tree.fit(X_train, y_train) for name, tree in trees.items()}
@@ -58,7 +60,10 @@ fitted = {name: tree.fit(X_train, y_train) for name, tree in trees.items()}
 
 # %%
 noise = pvf.Perturbation(
-    {name: pvf.GaussianNoise(0.1 * spread) for name, spread in X_train.std().items()}
+    {
+        name: pvf.GaussianNoise(0.1 * spread)
+        for name, spread in X_train.std().items()
+    }
 )
 result = pvf.perturbation_validation(
     fitted,
@@ -89,7 +94,12 @@ figure
 
 # %% mystnb={"figure": {"name": "fig-gallery-efficiency", "caption": "Intervention Efficiency of the tree that PVF selects, on 300 other patients, with a 95% bootstrap band."}, "image": {"alt": "Intervention Efficiency of one tree over capacity, with a band, below the limit of a perfect model and down to 1 where everyone is treated."}}
 curve = pvf.InterventionEfficiencyDisplay.from_estimator(
-    result.best_model, X_test, y_test, name=result.best_name, n_bootstraps=500, random_state=seed
+    result.best_model,
+    X_test,
+    y_test,
+    name=result.best_name,
+    n_bootstraps=500,
+    random_state=seed,
 )
 plt.close(curve.figure_)
 curve.figure_
@@ -118,7 +128,9 @@ mixed = pvf.Perturbation(
         "age": pvf.GaussianNoise(2.0),  # years
         "crp": pvf.GaussianNoise(3.0),  # mg/l
         "albumin": pvf.GaussianNoise(1.0),  # g/l
-        "frailty": pvf.OrdinalShift(0.1, 1.0, order=["mild", "moderate", "severe"]),
+        "frailty": pvf.OrdinalShift(
+            0.1, 1.0, order=["mild", "moderate", "severe"]
+        ),
         "ward": pvf.NominalFlip(0.1),
     }
 )
@@ -138,11 +150,16 @@ encode = make_column_transformer(
     (OneHotEncoder(handle_unknown="ignore"), ["ward"]),
 )
 candidates = {
-    f"C = {c:g}": make_pipeline(encode, LogisticRegression(C=c, class_weight="balanced"))
+    f"C = {c:g}": make_pipeline(
+        encode, LogisticRegression(C=c, class_weight="balanced")
+    )
     for c in (0.001, 0.01, 0.1, 1.0)
 }
 candidates["tree"] = make_pipeline(
-    encode, DecisionTreeClassifier(max_depth=4, class_weight="balanced", random_state=seed)
+    encode,
+    DecisionTreeClassifier(
+        max_depth=4, class_weight="balanced", random_state=seed
+    ),
 )
 
 # %% [markdown]
@@ -184,13 +201,15 @@ from sklearn.model_selection import GridSearchCV
 
 searches = {
     "F1": "f1",
-    "F1, perturbed": pvf.perturbation_scorer("f1", perturbation=noise, n_sets=20),
+    "F1, perturbed": pvf.perturbation_scorer(
+        "f1", perturbation=noise, n_sets=20
+    ),
 }
 grid = {"max_depth": [1, 2, 3, 4, 6, 8], "min_samples_leaf": [1, 5, 10]}
 found = {
-    name: GridSearchCV(DecisionTreeClassifier(random_state=seed), grid, scoring=scoring).fit(
-        X_fit, y_fit
-    )
+    name: GridSearchCV(
+        DecisionTreeClassifier(random_state=seed), grid, scoring=scoring
+    ).fit(X_fit, y_fit)
     for name, scoring in searches.items()
 }
 

@@ -313,3 +313,13 @@ def test_linear_picks_are_tested_on_their_own_distribution():
         spread = np.vstack([X[y == k], fresh_X[fresh_y == k]]).std(axis=0)
         apart = np.abs(X[y == k].mean(axis=0) - fresh_X[fresh_y == k].mean(axis=0))
         assert (apart < 0.5 * spread).all()
+
+
+def test_fewer_orders_of_points_leave_the_rest_as_it_is():
+    """Moons and circles without noise come `n_orders` times, and all other rows stay the same."""
+    few = {"n_seeds": 3, "models": ["Naive Bayes"], "noises": [0.0, 0.2], "n_fresh": 200}
+    every, some = pmv.run_picks(**few), pmv.run_picks(**few, n_orders=1)
+    still = (every["noise"] == 0) & (every["distribution"] != "linear")
+    kept = every[~still | (every["seed"] < 1)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(some, kept, check_exact=True)
+    assert len(every) - len(some) == 4

@@ -109,7 +109,9 @@ def test_straight_and_bent_curves_are_told_apart():
 
 def test_grid_search_picks_the_best_mean_of_ten_folds(data):
     """Each run's depth is the argmax of cross_val_score with that run's seed."""
-    picked = tuning.grid_search_depths(*data, depths=[1, 2, 4], n_repeats=3, folds="shuffled")
+    picked = tuning.grid_search_depths(
+        *data, dataset="part", depths=[1, 2, 4], n_repeats=3, folds="shuffled"
+    )
     for key, depth in zip(np.random.SeedSequence(20190524).spawn(3), picked, strict=True):
         tree_seed, fold_seed = (int(state) for state in key.generate_state(2))
         folds = StratifiedKFold(10, shuffle=True, random_state=fold_seed)
@@ -127,7 +129,7 @@ def test_grid_search_picks_the_best_mean_of_ten_folds(data):
 )
 def test_gap_of_an_unlimited_tree_is_its_test_error(data, folds, cut):
     """Training accuracy is 1, so the gap is one less the mean test accuracy."""
-    gaps = tuning.tree_gaps(*data, n_repeats=2, folds=folds)
+    gaps = tuning.tree_gaps(*data, dataset="part", n_repeats=2, folds=folds)
     for key, gap in zip(np.random.SeedSequence(20190524).spawn(2), gaps, strict=True):
         tree = DecisionTreeClassifier(random_state=int(key.generate_state(2)[0]))
         scores = cross_val_score(tree, *data, cv=cut)
@@ -136,14 +138,14 @@ def test_gap_of_an_unlimited_tree_is_its_test_error(data, folds, cut):
 
 def test_breast_cancer_has_the_papers_gap():
     """Over folds in order the paper's 0.068 lies among ten runs of the unlimited tree."""
-    gaps = tuning.tree_gaps(*load_breast_cancer(return_X_y=True), n_repeats=10)
+    gaps = tuning.tree_gaps(*load_breast_cancer(return_X_y=True), dataset="b", n_repeats=10)
     assert gaps.min() <= 0.068 <= gaps.max()
 
 
 def test_unknown_folds_are_named(data):
     """A way of cutting folds that is not there ends in a ValueError."""
     with pytest.raises(ValueError, match=r"folds must be one of .*got 'random'"):
-        tuning.tree_gaps(*data, folds="random")
+        tuning.tree_gaps(*data, dataset="part", folds="random")
 
 
 def test_network_errors_and_slopes_have_their_settings():
@@ -200,3 +202,25 @@ def test_mixed_tables_become_numbers():
         }
     )
     assert tuning.as_numbers(frame).tolist() == [[30, 0, 1], [40, 1, -1], [50, 0, 0]]
+
+
+def test_tops_of_a_tree_are_trees_of_their_own():
+    """Without equally good splits, a tree cut at d predicts as one grown to d, on any data."""
+    rng = np.random.default_rng(0)
+    X, X_new = rng.normal(size=(400, 3)), rng.normal(size=(300, 3))
+    y, y_new = rng.integers(2, size=400), rng.integers(2, size=300)
+    whole = DecisionTreeClassifier(max_depth=6, random_state=0).fit(X, y)
+    depths = [4, 1, 2, 3]
+    for rows, labels in ((X, y), (X_new, y_new)):
+        grown = [
+            DecisionTreeClassifier(max_depth=d, random_state=1).fit(X, y).score(rows, labels)
+            for d in depths
+        ]
+        assert tuning.nested_accuracies(whole, rows, labels, depths).tolist() == grown
+    assert tuning.nested_accuracies(whole, X, y, [50])[0] == whole.score(X, y)
+
+
+def test_learners_can_be_chosen(data):
+    """Only the learners named are run."""
+    found = tuning.memoriser_slopes(*data, learners=["nearest neighbour"], n_repeats=2)
+    assert found["learner"].tolist() == ["nearest neighbour"]

@@ -20,6 +20,7 @@ import pandas as pd
 from imblearn.over_sampling import SMOTE
 from imblearn.pipeline import make_pipeline
 from numpy.typing import NDArray
+from scipy import stats
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score
@@ -308,10 +309,11 @@ def rule_table(choices: pd.DataFrame, *, near: float = 0.01) -> pd.DataFrame:
     -------
     DataFrame
         One row for each ``problem`` and ``rule``. A rule that leaves several candidates splits its
-        choice evenly among them. ``right``: share of right choices; for each metric the mean
-        ``regret``, outside score lost against the best candidate, with a 95% interval over data
-        sets (normal); ``stable``: probability that two reruns on one data set choose the same;
-        ``tied``: candidates left; ``seconds`` for one choice. The rule "any" chooses blindly.
+        choice evenly among them. ``right``: share of right choices; for each metric
+        the mean ``regret``, outside score lost against the best candidate; both with a 95% interval
+        over data sets (Student's t); ``stable``: probability that two reruns on one data set choose
+        the same; ``tied``: candidates left; ``seconds`` for one choice. The rule "any" chooses
+        blindly.
     """
     blind = choices[choices["rule"] == choices["rule"].iloc[0]].assign(rule="any", score=0.0)
     every = pd.concat([choices, blind.assign(seconds=0.0)], ignore_index=True)
@@ -334,9 +336,18 @@ def rule_table(choices: pd.DataFrame, *, near: float = 0.01) -> pd.DataFrame:
     ].sum()
     per_set = sums.groupby(data_set).mean().assign(stable=_agreement(every))
     grouped = per_set.groupby(["problem", "rule"], sort=False)
-    mean, error = grouped.mean(), 1.96 * grouped.sem()
+    degrees = per_set.groupby(["problem", "rule"], sort=False).size() - 1
+    factor = pd.Series(stats.t.ppf(0.975, degrees), index=degrees.index)
+    mean, error = grouped.mean(), grouped.sem().mul(factor, axis=0)
     table = pd.DataFrame(
-        {"right": mean["hit"], "stable": mean["stable"], "tied": mean["left"]}, index=mean.index
+        {
+            "right": mean["hit"],
+            "right low": (mean["hit"] - error["hit"]).clip(lower=0),
+            "right high": (mean["hit"] + error["hit"]).clip(upper=1),
+            "stable": mean["stable"],
+            "tied": mean["left"],
+        },
+        index=mean.index,
     )
     for metric in METRICS:
         lost = f"lost {metric}"

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import (
-    GridSearchCV,
     KFold,
     StratifiedKFold,
     cross_validate,
@@ -28,18 +27,25 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from pvf.pmv import PAPER_NOISE_LEVELS, perturbed_model_validation
+from pvf.pmv import (
+    PAPER_NOISE_LEVELS,
+    flip_labels,
+    perturbed_model_validation,
+    with_random_states,
+)
 from pvf.store import run_blocks
 from pvf.studies.pmv import steady_fits
 
 __all__ = [
     "DEPTHS",
     "HIDDEN_SIZES",
+    "MEMORISERS",
     "as_numbers",
     "grid_search_depths",
     "level_picks",
     "line_fit",
     "memoriser_slopes",
+    "nested_accuracies",
     "run_depths",
     "run_hidden_sizes",
     "slopes",
@@ -53,7 +59,8 @@ DEPTHS = tuple(range(1, 21))
 HIDDEN_SIZES = (*range(10, 101, 10), *range(200, 801, 100))
 
 #: Raised whenever the code below computes something else, so that no old shard is read.
-_VERSION = 1
+_VERSION = 2
+_NETWORK_VERSION = 1
 
 
 def as_numbers(X: pd.DataFrame) -> NDArray[np.float64]:
@@ -85,6 +92,7 @@ def memoriser_slopes(
     X: Any,
     y: Any,
     *,
+    learners: Sequence[str] | None = None,
     noise_levels: Sequence[float] = PAPER_NOISE_LEVELS,
     n_repeats: int = 5,
     seed: int = 20190524,
@@ -95,6 +103,8 @@ def memoriser_slopes(
     Parameters
     ----------
     X, y : arrays of shape (n_samples, n_features) and (n_samples,)
+    learners : sequence of str, optional
+        Keys of `MEMORISERS`; all by default.
     noise_levels : sequence of float
     n_repeats : int, default=5
     seed : int
@@ -108,9 +118,9 @@ def memoriser_slopes(
         training accuracy at the least and the largest noise, ``first`` and ``last``.
     """
     rows = []
-    for name, learner in _MEMORISERS.items():
+    for name in MEMORISERS if learners is None else learners:
         result = perturbed_model_validation(
-            learner,
+            MEMORISERS[name],
             X,
             y,
             noise_levels=noise_levels,
@@ -125,7 +135,8 @@ def memoriser_slopes(
     return pd.DataFrame(rows, columns=["learner", "slope", "low", "high", "first", "last"])
 
 
-_MEMORISERS = {
+#: Learners that memorise, the same ones held back, and one that learns nothing.
+MEMORISERS: dict[str, Any] = {
     "tree, unlimited": DecisionTreeClassifier(),
     "tree, depth 5": DecisionTreeClassifier(max_depth=5),
     "forest of 100 unlimited trees": RandomForestClassifier(),
@@ -167,17 +178,23 @@ def run_depths(
     -------
     DataFrame
         One row for each ``size`` (the depth), ``repeat`` and ``noise_level``: ``accuracy``.
+
+    Notes
+    -----
+    A tree of depth d is the top of a deeper tree on the same data, but for which of equally good
+    splits a seed takes, so one deep tree answers for all depths.
     """
-    return run_blocks(
-        partial(_size_block, X=X, y=y, make=_tree),
-        list(depths),
+    accuracies = run_blocks(
+        partial(_depth_block, X=X, y=y),
+        range(n_repeats),
         study="pmv-depths",
-        settings={"noise_levels": list(noise_levels), "n_repeats": n_repeats, "seed": seed},
+        settings={"depths": list(depths), "noise_levels": list(noise_levels), "seed": seed},
         version=[_VERSION, dataset, list(np.shape(X))],
         out=out,
         n_jobs=n_jobs,
         progress=progress,
     )
+    return accuracies.sort_values(["size", "repeat"], kind="stable", ignore_index=True)
 
 
 def run_hidden_sizes(
@@ -220,7 +237,7 @@ def run_hidden_sizes(
         trained on 70% and tested on 30%.
     """
     shared: dict[str, Any] = {
-        "version": [_VERSION, dataset, list(np.shape(X)), max_iter],
+        "version": [_NETWORK_VERSION, dataset, list(np.shape(X)), max_iter],
         "out": out,
         "n_jobs": n_jobs,
         "progress": progress,
@@ -244,8 +261,65 @@ def run_hidden_sizes(
     return accuracies, errors
 
 
-def _tree(size: int) -> DecisionTreeClassifier:
-    return DecisionTreeClassifier(max_depth=size)
+@steady_fits()
+def _depth_block(
+    block: int,
+    *,
+    X: Any,
+    y: Any,
+    depths: Sequence[int],
+    noise_levels: Sequence[float],
+    seed: int,
+) -> pd.DataFrame:
+    rows = []
+    for i, level in enumerate(noise_levels):
+        # the keys of `perturbed_model_validation`
+        key = np.random.SeedSequence(seed, spawn_key=(block * len(noise_levels) + i,))
+        flip_rng, model_rng = (np.random.default_rng(child) for child in key.spawn(2))
+        labels = flip_labels(y, level, flip_rng)
+        tree = with_random_states(DecisionTreeClassifier(max_depth=max(depths)), model_rng)
+        scores = nested_accuracies(tree.fit(X, labels), X, labels, depths)
+        rows += [(d, block, level, score) for d, score in zip(depths, scores, strict=True)]
+    return pd.DataFrame(rows, columns=["size", "repeat", "noise_level", "accuracy"])
+
+
+def nested_accuracies(
+    tree: DecisionTreeClassifier, X: Any, y: Any, depths: Sequence[int]
+) -> NDArray[np.float64]:
+    """Return the accuracies of the tops of a tree.
+
+    Parameters
+    ----------
+    tree : DecisionTreeClassifier
+        Fitted.
+    X, y : arrays of shape (n_samples, n_features) and (n_samples,)
+    depths : sequence of int
+        Where the tree is cut; a cut below its leaves leaves it whole.
+
+    Returns
+    -------
+    ndarray of shape (n_depths,)
+
+    Examples
+    --------
+    >>> X, y = [[0], [1], [2], [3]], [0, 1, 0, 0]
+    >>> nested_accuracies(DecisionTreeClassifier().fit(X, y), X, y, [1, 9]).tolist()
+    [0.75, 1.0]
+    """
+    grown = tree.tree_
+    parent = np.zeros(grown.node_count, dtype=int)
+    depth = np.zeros(grown.node_count, dtype=int)
+    for node in np.flatnonzero(grown.children_left >= 0):  # parents come before their children
+        for child in (grown.children_left[node], grown.children_right[node]):
+            parent[child], depth[child] = node, depth[node] + 1
+    says = tree.classes_[grown.value[:, 0].argmax(axis=1)]
+    place = tree.apply(X)
+    found = {}
+    for cut in sorted({*depths}, reverse=True):
+        while (depth[place] > cut).any():
+            place = np.where(depth[place] > cut, parent[place], place)
+        found[cut] = float(np.mean(says[place] == y))
+    return np.array([found[cut] for cut in depths])
 
 
 def _network(size: int, *, max_iter: int) -> MLPClassifier:
@@ -323,17 +397,22 @@ def grid_search_depths(
     X: Any,
     y: Any,
     *,
+    dataset: str,
     depths: Sequence[int] = DEPTHS,
     n_repeats: int = 5,
     folds: str = "stratified",
     seed: int = 20190524,
     n_jobs: int | None = None,
+    out: str | Path | None = None,
+    progress: bool | None = None,
 ) -> list[int]:
-    """Choose the depth by scikit-learn's grid search with ten folds, again and again.
+    """Choose the depth by grid search with ten folds, again and again.
 
     Parameters
     ----------
     X, y : arrays of shape (n_samples, n_features) and (n_samples,)
+    dataset : str
+        Name of the data; shards of one name must hold one data set.
     depths : sequence of int
     n_repeats : int, default=5
     folds : {"stratified", "in order", "shuffled"}, default="stratified"
@@ -341,55 +420,102 @@ def grid_search_depths(
         anew in each run, stratified. Only with the last do runs differ by more than the trees'
         seeds.
     seed : int
-    n_jobs : int or None
-        Workers of the grid search.
+    n_jobs, out, progress
+        As in `pvf.store.run_blocks`.
 
     Returns
     -------
     list of int
-        The depth that each run picks.
+        The depth that each run picks: of equal mean accuracies the smallest, as `GridSearchCV`
+        does. One deep tree a fold answers for all depths, see `run_depths`.
     """
-    picked = []
-    for key in np.random.SeedSequence(seed).spawn(n_repeats):
-        tree_seed, fold_seed = (int(state) for state in key.generate_state(2))
-        tree = DecisionTreeClassifier(random_state=tree_seed)
-        search = GridSearchCV(
-            tree, {"max_depth": list(depths)}, cv=_ten_folds(folds, fold_seed), n_jobs=n_jobs
-        )
-        picked.append(search.fit(X, y).best_params_["max_depth"])
-    return picked
+    return run_blocks(
+        partial(_grid_block, X=X, y=y),
+        range(n_repeats),
+        study="pmv-grid-search",
+        settings={"depths": list(depths), "folds": folds, "seed": seed},
+        version=[_VERSION, dataset, list(np.shape(X))],
+        out=out,
+        n_jobs=n_jobs,
+        progress=progress,
+    )["depth"].tolist()
+
+
+@steady_fits()
+def _grid_block(
+    block: int, *, X: Any, y: Any, depths: Sequence[int], folds: str, seed: int
+) -> pd.DataFrame:
+    tree_seed, fold_seed = _grid_seeds(seed, block)
+    scores = []
+    for train, test in _ten_folds(folds, fold_seed).split(X, y):
+        tree = DecisionTreeClassifier(max_depth=max(depths), random_state=tree_seed)
+        tree.fit(X[train], y[train])
+        scores.append(nested_accuracies(tree, X[test], y[test], depths))
+    means = np.mean(scores, axis=0).round(12)  # means that differ by rounding alone are equal
+    best = min(depth for depth, mean in zip(depths, means, strict=True) if mean == means.max())
+    return pd.DataFrame({"run": [block], "depth": [best]})
+
+
+def _grid_seeds(seed: int, run: int) -> tuple[int, int]:
+    tree_seed, fold_seed = np.random.SeedSequence(seed, spawn_key=(run,)).generate_state(2)
+    return int(tree_seed), int(fold_seed)
 
 
 def tree_gaps(
-    X: Any, y: Any, *, n_repeats: int = 5, folds: str = "in order", seed: int = 20190524
+    X: Any,
+    y: Any,
+    *,
+    dataset: str,
+    n_repeats: int = 5,
+    folds: str = "in order",
+    seed: int = 20190524,
+    n_jobs: int | None = None,
+    out: str | Path | None = None,
+    progress: bool | None = None,
 ) -> NDArray[np.float64]:
     """Measure the gap of an unlimited tree under ten-fold cross-validation, again and again.
 
     Parameters
     ----------
     X, y : arrays of shape (n_samples, n_features) and (n_samples,)
+    dataset : str
+        Name of the data; shards of one name must hold one data set.
     n_repeats : int, default=5
     folds : {"in order", "stratified", "shuffled"}, default="in order"
         As in `grid_search_depths`; the paper's Table 1 was made with folds in order.
     seed : int
+    n_jobs, out, progress
+        As in `pvf.store.run_blocks`.
 
     Returns
     -------
     ndarray of shape (n_repeats,)
         Mean training less mean test accuracy.
     """
-    gaps = []
-    for key in np.random.SeedSequence(seed).spawn(n_repeats):
-        tree_seed, fold_seed = (int(state) for state in key.generate_state(2))
-        scores = cross_validate(
-            DecisionTreeClassifier(random_state=tree_seed),
-            X,
-            y,
-            cv=_ten_folds(folds, fold_seed),
-            return_train_score=True,
-        )
-        gaps.append(scores["train_score"].mean() - scores["test_score"].mean())
-    return np.array(gaps)
+    return run_blocks(
+        partial(_gap_block, X=X, y=y),
+        range(n_repeats),
+        study="pmv-tree-gaps",
+        settings={"folds": folds, "seed": seed},
+        version=[_VERSION, dataset, list(np.shape(X))],
+        out=out,
+        n_jobs=n_jobs,
+        progress=progress,
+    )["gap"].to_numpy()
+
+
+@steady_fits()
+def _gap_block(block: int, *, X: Any, y: Any, folds: str, seed: int) -> pd.DataFrame:
+    tree_seed, fold_seed = _grid_seeds(seed, block)
+    scores = cross_validate(
+        DecisionTreeClassifier(random_state=tree_seed),
+        X,
+        y,
+        cv=_ten_folds(folds, fold_seed),
+        return_train_score=True,
+    )
+    gap = scores["train_score"].mean() - scores["test_score"].mean()
+    return pd.DataFrame({"run": [block], "gap": [gap]})
 
 
 def _ten_folds(folds: str, seed: int) -> KFold | StratifiedKFold:

@@ -1,0 +1,499 @@
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # PMV: can falling training accuracy choose a model?
+#
+# Flip a few labels, train again, and look at the accuracy on those same labels. A model that suits
+# the data cannot follow the flips, so its training accuracy falls; a model that learns anything by
+# heart follows them, and one that learns nothing had little to lose.
+# {cite:t}`zhang2019pmv` choose the model whose training accuracy falls fastest, by the slope of a
+# line over the share of flipped labels, and call this Perturbed Model Validation (PMV). We run
+# their experiments again, and then the comparison that {cite:t}`zhang2026pvf` announce but do not
+# print: PMV, PVF, a hold-out set and cross-validation as four ways to choose the same models.
+#
+# **Claims checked here**
+#
+# PMV-1, PMV-2
+# : Table 1: 63 slopes of PMV, and 126 figures of ten-fold cross-validation.
+#
+# PMV-3
+# : PMV picks the support vector machine with a Gaussian kernel (RBF SVM) on moons, naive Bayes on
+#   circles and the linear SVM on linear data, at every noise level; cross-validation does not
+#   settle.
+#
+# PMV-4, PMV-5
+# : A tree of unlimited depth has slope 0, which the gap between its training and test accuracy does
+#   not tell as plainly.
+#
+# PMV-6, PMV-7
+# : PMV and grid search pick similar depths of a tree, and PMV picks more stably.
+#
+# PMV-8
+# : It picks 40 hidden neurons for telling zeros from ones on MNIST.
+#
+# PMV-9, PMV-10
+# : Two noise levels do nearly what ten do, since accuracy falls almost on a line.
+#
+# **What the paper leaves open, and what we decided**
+#
+# How many samples Table 1 has, what its "noise" is, and what was changed of scikit-learn's script
+# : We searched the likely settings, and use one of those closest to the printed cells.
+#
+# AdaBoost
+# : scikit-learn's default of 2019 has since been removed; we wrote it anew. Both are shown.
+#
+# What "right" means
+# : Fresh data tell the true accuracy. A choice is right if it is within half a point of the best.
+#
+# Categories of Adult as numbers
+# : By their order where they have one, else by the alphabet.
+#
+# The network of PMV-8
+# : scikit-learn's, with one hidden layer, its defaults, and 50 passes over the data; the paper
+#   describes none.
+#
+# **What is not here.** The file of Connect-4 was not at hand, so its claims are not tested; where
+# the file is, `python -m pvf tables` includes it. Of MNIST's 14,780 zeros and ones we had the 2,115
+# of its part of 10,000 images. Adult and MNIST appear on this page from the committed results
+# alone; the live parts use data that come with scikit-learn or are drawn.
+#
+# **Run time.** Under a minute on two cores for the reduced run, some minutes for the full one.
+
+# %% [markdown]
+# The reduced run draws fewer data sets and repeats less.
+
+# %% tags=["parameters"]
+n_table_runs = 2  # the paper: 1; full: 10
+n_seeds = 2  # new data sets of each kind and noise level; full: 30
+n_depth_runs = 5  # the paper: 5; full: 50
+n_network_runs = 2  # the paper: 1; full: 2
+n_rule_sets = 2  # data sets of each problem on which the rules choose; full: 10
+seed = 20190524
+
+# %% [markdown]
+# ## Table 1
+#
+# Seven classifiers of scikit-learn's classifier comparison, three kinds of two-dimensional data,
+# three noise levels. First, which setting is closest? Each row changes one or two things; the
+# distance is the mean absolute difference over the paper's 189 cells. Without the Gaussian process,
+# too slow for large data, the distance over 189 cells is the least that it can be.
+
+# %%
+from pvf.store import read_result
+from pvf.studies import pmv_report
+
+distances, distance_facts = read_result("pmv_distances")
+pmv_report.readable_distances(distances).style.hide(axis="index").set_uuid(
+    "pmv-distances"
+)
+
+# %% [markdown]
+# All rows at the top have 100 samples, noise on the features (so none on the linear data), features
+# as they are, and folds of consecutive rows. Among depths of 10 and more one run's chance decides; we
+# keep 10 for trees and forests, "as in this chapter", from here on.
+
+# %%
+from myst_nb import glue
+
+from pvf.studies import pmv
+
+closest = pmv_report.of_setting(distances, pmv.CLOSEST)
+script = pmv_report.of_setting(distances, pmv.TableSetting())
+glue("pmv_closest", float(closest["distance"]), display=False)
+glue("pmv_closest_same", float(closest["same_digits"]), display=False)
+glue("pmv_script", float(script["distance"]), display=False)
+
+# %% [markdown]
+# The script as it stands lies {glue:text}`pmv_script:.3f` from the paper's cells, our
+# setting {glue:text}`pmv_closest:.3f`, with {glue:text}`pmv_closest_same:.0f` of 189 cells equal to
+# the last digit. A setting found by searching for the paper's numbers is not proof that it was the
+# paper's; but that naive Bayes and both SVMs meet every printed accuracy is hard to get by chance.
+#
+# {numref}`fig-pmv-table1` sets all cells beside the paper's.
+
+# %% mystnb={"figure": {"name": "fig-pmv-table1", "caption": "Table 1, ours over the paper's; each point is one cell. Bars: where one more run of ours is expected (95%). On the line the two are equal."}, "image": {"alt": "Three panels of points along the diagonal. Test accuracies and gaps lie on it, but for one gap that the paper prints as 0.87; slopes scatter about it."}}
+from pvf.studies import pmv_tables
+
+full_table, table_facts = read_result("pmv_table1")
+cells = pmv_report.beside_paper(
+    full_table[full_table["boosting"] == "SAMME.R"], pmv_tables.paper_table()
+)
+pmv_report.figure_of_table1(cells)
+
+# %% [markdown]
+# The slopes of PMV, ours with the range of single runs:
+
+# %%
+pmv_report.readable_table1(cells, "slope").style.set_uuid("pmv-slopes")
+
+# %% [markdown]
+# Test accuracy by ten-fold cross-validation:
+
+# %%
+pmv_report.readable_table1(cells, "test_accuracy").style.set_uuid(
+    "pmv-accuracies"
+)
+
+# %% [markdown]
+# The gap between training and test accuracy. The paper's 0.87 for naive Bayes on moons cannot be a
+# gap where the test accuracy is 0.86; 0.01 is likely meant.
+
+# %%
+pmv_report.readable_table1(cells, "gap").style.set_uuid("pmv-gaps")
+
+# %% [markdown]
+# **AdaBoost then and now.** In 2019 scikit-learn boosted class probabilities (SAMME.R); today it
+# boosts class decisions (SAMME).
+
+# %%
+pmv_report.readable_boosting(
+    full_table, pmv_tables.paper_table()
+).style.set_uuid("pmv-boosting")
+
+# %% [markdown]
+# ## Who is picked, and how often that is right
+#
+# The paper drew each data set once. We draw new ones from the same distributions, let every rule
+# pick, and judge the pick on 5,000 fresh samples. Without noise, moons and circles are the same
+# points every time, so fewer draws of them suffice.
+
+# %%
+picks, picks_facts = read_result("pmv_picks")
+rates = pmv_report.pooled_rates(picks)
+live_picks = pmv.run_picks(
+    n_seeds=n_seeds, n_orders=min(n_seeds, 10), seed=seed, n_jobs=-1
+)
+live_rates = pmv_report.pooled_rates(live_picks)
+pmv_report.readable_picks(rates).style.set_uuid("pmv-picks")
+
+# %% [markdown]
+# {numref}`fig-pmv-picks` shows two different questions: does the rule pick the model that the paper
+# holds to fit, and does it pick a model that predicts well?
+
+# %% mystnb={"figure": {"name": "fig-pmv-picks", "caption": "How often each rule picks a model within 0.005 of the best true accuracy (left), and the model that the paper means (right). 95% Wilson intervals; crosses: the run on this page."}, "image": {"alt": "Two panels with seven kinds of data as rows and three rules as markers: PMV, ten-fold accuracy and ten-fold gap."}}
+pmv_report.figure_of_rates(rates, live_rates)
+
+# %% [markdown]
+# Averages over the seven kinds of data:
+
+# %%
+for rule, name in {"PMV": "pmv", "CV accuracy": "cv"}.items():
+    means = rates[rates["rule"] == rule][["right", "fitting", "regret"]].mean()
+    glue(f"pmv_right_{name}", float(100 * means["right"]), display=False)
+    glue(f"pmv_fitting_{name}", float(100 * means["fitting"]), display=False)
+    glue(f"pmv_regret_{name}", float(100 * means["regret"]), display=False)
+glue("pmv_n_picks", float(rates["n"].max()), display=False)
+
+# %% [markdown]
+# Over {glue:text}`pmv_n_picks:.0f` data sets of each kind PMV does what the paper says: it picks the
+# model that the paper means on {glue:text}`pmv_fitting_pmv:.0f`% of them, ten-fold accuracy on
+# {glue:text}`pmv_fitting_cv:.0f`%. But the model that the paper means is not always the one that
+# predicts best. On circles with noise the RBF SVM and the Gaussian process are a little better than
+# naive Bayes, and on linear data the linear SVM, held back by its small C, is often beaten. By true
+# accuracy PMV is right on {glue:text}`pmv_right_pmv:.0f`% of data sets and loses
+# {glue:text}`pmv_regret_pmv:.2f` points on average; ten-fold accuracy is right on
+# {glue:text}`pmv_right_cv:.0f`% and loses {glue:text}`pmv_regret_cv:.2f`. That cross-validation "does
+# not settle" is because several models are equally good, and it does no harm.
+#
+# ## Learners that memorise
+#
+# A tree of unlimited depth learns any labels, so its slope is 0. So do a forest of such trees and a
+# nearest neighbour, though a forest of them is a good classifier: slope 0 says "learns by heart",
+# not "predicts badly".
+
+# %%
+memorisers, _ = read_result("pmv_memorisers")
+pmv_report.readable_memorisers(memorisers).style.hide(axis="index").set_uuid(
+    "pmv-memorisers"
+)
+
+# %% [markdown]
+# Adult holds rows that are equal in all features, and flips can part their labels; so not even an
+# unlimited tree is quite flat there. A learner that always answers the larger class falls with the
+# difference of the class shares, which makes slopes of different data sets incomparable.
+#
+# The gap between training and test accuracy of the unlimited tree, with the range of single runs:
+
+# %%
+from pvf.claims import claims
+
+gaps, _ = read_result("pmv_tree_gaps")
+pmv_report.readable_gaps(gaps, claims()["PMV-5"]["numbers"]).style.set_uuid(
+    "pmv-tree-gaps"
+)
+
+# %% [markdown]
+# ## The depth of a tree
+#
+# PMV and grid search pick the depth of a tree between 1 and 20. Grid search as scikit-learn runs it
+# cuts the same folds every time, so that only the trees' seeds differ between runs; with shuffled
+# folds it shows how much it depends on the folds. "adult, 5%" is one sample of 1,628 rows, since the
+# paper speaks of small data there.
+
+# %%
+depths, depth_facts = read_result("pmv_depths")
+grid, _ = read_result("pmv_grid_depths")
+picked = pmv_report.picked_depths(depths, grid)
+paper_depths = claims()["PMV-6"]["numbers"]
+pmv_report.readable_depths(picked, paper_depths).style.set_uuid(
+    "pmv-picked-depths"
+)
+
+# %% [markdown]
+# {numref}`fig-pmv-depths` shows how flat the slope is around its peak.
+
+# %% mystnb={"figure": {"name": "fig-pmv-depths", "caption": "Above: slope of PMV over the depth of the tree, mean of 50 runs and where 95% of single runs fall. Below: which depths the 50 runs pick."}, "image": {"alt": "Three columns of panels: breast cancer, five percent of Adult, Adult. The slope rises to a flat top at small depths and falls for deep trees. The depths picked by PMV and by grid search are spread over several values on the small data."}}
+pmv_report.figure_of_depths(depths, grid)
+
+# %% [markdown]
+# How stable are they? The chance that two runs pick one depth:
+
+# %%
+agree = pmv_report.run_agreement(picked)
+for name, method in {
+    "pmv": "PMV",
+    "grid": "grid search",
+    "shuffled": "grid search, shuffled",
+}.items():
+    glue(
+        f"pmv_breast_{name}",
+        float(agree[("breast-cancer", method)]),
+        display=False,
+    )
+    glue(f"pmv_adult_{name}", float(agree[("adult", method)]), display=False)
+
+# %% [markdown]
+# On the breast data two runs of PMV agree in {glue:text}`pmv_breast_pmv:.0f`% of pairs, two grid
+# searches in {glue:text}`pmv_breast_grid:.0f`%, with shuffled folds in
+# {glue:text}`pmv_breast_shuffled:.0f`%; on Adult in {glue:text}`pmv_adult_pmv:.0f`%,
+# {glue:text}`pmv_adult_grid:.0f`% and {glue:text}`pmv_adult_shuffled:.0f`%. PMV is no more settled
+# than grid search: the slope is nearly the same for neighbouring depths, and new flips decide among
+# them. Its picks stay closer together on the breast data, as it prefers shallow trees. Grid search
+# on all of Adult is perfectly stable as long as its folds are fixed, which says nothing about other
+# folds.
+#
+# ## Hidden neurons
+#
+# Networks with one hidden layer, zeros against ones; the digits of scikit-learn (360 images of
+# 8 × 8) and MNIST's (2,115 of 28 × 28). All ten noise levels, 50 passes over the data.
+
+# %% mystnb={"figure": {"name": "fig-pmv-hidden", "caption": "Above: slope of PMV over the number of hidden neurons. Below: errors of a 70:30 split. Points: single runs; line: their mean."}, "image": {"alt": "Two columns of panels, digits and MNIST. Above, the slope over the number of neurons; below, training and test error, both small."}}
+hidden, hidden_facts = read_result("pmv_hidden_sizes")
+pmv_report.figure_of_hidden_sizes(hidden)
+
+# %% [markdown]
+# In our networks the slope falls from the smallest size on, on both data sets, so PMV picks ten
+# neurons, not forty. The errors say little: with a handful of test images wrong, nearly all sizes
+# are alike. That the slope keeps falling where the test error is level, as the paper notes, holds
+# here too.
+#
+# ## Few noise levels, and the line
+#
+# Each of the 45 ways to take two of the ten levels, beside the data as they are, picks a depth. How
+# often is it that of all ten? Two full runs differ as well; that is the measure.
+
+# %%
+levels = pmv_report.level_agreement(depths)
+pmv_report.readable_levels(levels).style.set_uuid("pmv-levels")
+
+# %% [markdown]
+# {numref}`fig-pmv-curves` shows the curves to which the lines are fitted.
+
+# %% mystnb={"figure": {"name": "fig-pmv-curves", "caption": "Training accuracy over the share of flipped labels for trees of five depths: mean of 50 runs and where 95% of single runs fall."}, "image": {"alt": "Three panels. Shallow trees fall on straight lines; a tree of depth 20 stays at one on the small data and falls on a bent curve on Adult."}}
+pmv_report.figure_of_curves(depths)
+
+# %% [markdown]
+# The curve is a line for trees that cannot memorise. For deep trees it bends or stays flat, and a
+# slope is a poor summary of it; they have the smaller slopes, so the choice is not affected.
+#
+# ## Four ways to choose a model
+#
+# Now the comparison. Five synthetic problems: two clusters in which a pair of features is known to
+# be right, at two distances of the centres, with ten logistic regressions to choose from; moons,
+# circles and linear data with noise, with the seven classifiers. Two clinical ones: a hundred
+# patients to choose by and train on, all others as the external test, the same seven classifiers.
+# Whatever a rule picks is then trained on all hundred samples.
+#
+# Each rule gets its due in this way:
+#
+# PMV
+# : sees all samples, needs no validation part, and spends six fits a candidate (noise 0 to 0.5).
+#
+# Hold-out and PVF
+# : compare models trained on 70 samples by the other 30; PVF perturbs those (σ = 0.1, 100 sets, 7
+#   copies, first quartile). What they pick may still learn from all. PVF could also judge models
+#   that are already trained, which PMV cannot, as it must train them again.
+#
+# Cross-validation (CV)
+# : five folds, five fits a candidate.
+#
+# "F1", "IE" and "accuracy" name the score that a rule uses; the capacity of Intervention Efficiency
+# (IE) is γ = 0.3. "any" picks a candidate blindly. *Right* is the known pair where there is one,
+# else within a point of the best external accuracy. *Lost* is external score short of the best
+# candidate's. *Same again* is the chance that the rule picks the same model when it is run again on
+# the same data with new flips, splits, noise or folds. *Seconds* are for one choice among all
+# candidates, on one core.
+
+# %%
+rules, rules_facts = read_result("pmv_rules")
+pmv_report.readable_overall(rules).style.set_uuid("pmv-rules")
+
+# %% [markdown]
+# {numref}`fig-pmv-losses` draws the losses.
+
+# %% mystnb={"figure": {"name": "fig-pmv-losses", "caption": "External score that each rule's choice loses against the best candidate: mean over data sets and problems with 95% intervals. Accuracy and F1 in percentage points, IE as a ratio to random choice."}, "image": {"alt": "Three panels, for accuracy, F1 and IE, with nine rules as rows and two markers each, for synthetic and for clinical problems."}}
+pmv_report.figure_of_losses(rules)
+
+# %% [markdown]
+# The averages hide that the problems differ. How often each rule is right (%), problem by problem:
+
+# %%
+pmv_report.readable_problems(rules).style.set_uuid("pmv-problems")
+
+# %% [markdown]
+# The averages in words:
+
+# %%
+means = pmv_report.overall(rules)
+underscores = str.maketrans(" -", "__")
+for kind in ("synthetic", "clinical"):
+    for rule in ("PMV", "PVF F1", "hold-out F1", "CV accuracy", "CV F1"):
+        row, name = (
+            means.loc[(kind, rule)],
+            f"pmv_{kind}_{rule}".translate(underscores),
+        )
+        glue(f"{name}_right", float(100 * row["right"]), display=False)
+        glue(f"{name}_lost", float(100 * row["regret accuracy"]), display=False)
+        glue(f"{name}_lost_f1", float(100 * row["regret F1"]), display=False)
+        glue(f"{name}_stable", float(100 * row["stable"]), display=False)
+glue("pmv_n_rules", float(rules["n"].iloc[0]), display=False)
+
+# %% [markdown]
+# **On the synthetic problems** cross-validation by accuracy loses least,
+# {glue:text}`pmv_synthetic_CV_accuracy_lost:.1f` points, against
+# {glue:text}`pmv_synthetic_PVF_F1_lost:.1f` for PVF by F1,
+# {glue:text}`pmv_synthetic_hold_out_F1_lost:.1f` for the hold-out by F1 and
+# {glue:text}`pmv_synthetic_PMV_lost:.1f` for PMV. PVF improves on the hold-out that it perturbs: it
+# is right in {glue:text}`pmv_synthetic_PVF_F1_right:.0f`% of choices instead of
+# {glue:text}`pmv_synthetic_hold_out_F1_right:.0f`%, at twice the cost. PMV is right in
+# {glue:text}`pmv_synthetic_PMV_right:.0f`%; where it errs, it errs by more. It costs about as much as
+# cross-validation and is about as stable.
+#
+# **On the clinical problems** no rule is clearly ahead; the intervals, over
+# {glue:text}`pmv_n_rules:.0f` data sets a problem, are wide. Few cervical patients are cases, so
+# what is good by accuracy is not what is good by F1 or IE: cross-validation by accuracy is mostly
+# right by accuracy, and loses {glue:text}`pmv_clinical_CV_accuracy_lost_f1:.0f` points of F1. PMV
+# loses the fewest points of F1, {glue:text}`pmv_clinical_PMV_lost_f1:.0f`, and repeats its choice
+# most often, but loses {glue:text}`pmv_clinical_PMV_lost:.0f` points of accuracy.
+#
+# ## Does this run agree?
+#
+# The page's own run: all of Table 1, new data sets, five runs on breast cancer, the networks on
+# digits at three sizes, and the rules on one synthetic and one clinical problem.
+
+# %%
+
+live_table = pmv.table(n_repeats=n_table_runs, seed=seed, n_jobs=-1)
+small = {
+    "data": ["breast-cancer"],
+    "where_present": [],
+    "seed": seed,
+    "n_jobs": -1,
+}
+live_depths = pmv_tables.depths(n_repeats=n_depth_runs, **small)
+live_grid = pmv_tables.grid_depths(n_repeats=n_depth_runs, **small)
+problems = ["clusters 2.0", "breast-cancer"]
+live_rules = pmv_tables.rules(
+    problems=problems, n_repetitions=n_rule_sets, seed=seed, n_jobs=-1
+)
+
+# %% [markdown]
+# The networks on scikit-learn's digits:
+
+# %%
+digits = "digits 0 and 1"
+live_hidden = pmv_tables.hidden_sizes(
+    n_repeats={digits: n_network_runs},
+    sizes=[10, 40, 100],
+    max_iter=50,
+    seed=seed,
+    n_jobs=-1,
+)
+
+# %% [markdown]
+# Its estimates with 95% intervals beside those of the full results; they agree if the intervals
+# overlap.
+
+# %%
+estimates = [
+    pmv_report.table_estimates(live_table)
+    | pmv_report.pick_estimates(live_rates),
+    pmv_report.table_estimates(full_table[full_table["boosting"] == "SAMME.R"])
+    | pmv_report.pick_estimates(rates),
+]
+estimates[0] |= pmv_report.depth_estimates(
+    pmv_report.picked_depths(live_depths, live_grid)
+)
+estimates[1] |= pmv_report.depth_estimates(picked)
+estimates[0] |= pmv_report.network_estimates(live_hidden)
+estimates[1] |= pmv_report.network_estimates(
+    hidden, sizes=live_hidden["size"].unique()
+)
+estimates[0] |= pmv_report.rule_estimates(live_rules, problems)
+estimates[1] |= pmv_report.rule_estimates(rules, problems)
+agreement = pmv_report.agreement(*estimates)
+glue(
+    "pmv_agree",
+    float((agreement["agrees"] == "yes").mean() * 100),
+    display=False,
+)
+agreement.style.set_uuid("pmv-agreement")
+
+# %% [markdown]
+# {glue:text}`pmv_agree:.0f`% of the estimates agree. The full results, each table with its origin:
+
+# %%
+names = [
+    "table1",
+    "distances",
+    "picks",
+    "memorisers",
+    "tree_gaps",
+    "depths",
+    "grid_depths",
+]
+names += ["hidden_sizes", "rules"]
+pmv_report.readable_origins([f"pmv_{name}" for name in names]).style.set_uuid(
+    "pmv-origins"
+)
+
+# %% [markdown]
+# ## Verdicts
+#
+# The tolerance of each claim stands in the ledger.
+
+# %%
+from pvf.claims import verdict_table
+
+verdict_table([f"PMV-{i}" for i in range(1, 11)]).style.set_uuid("pmv-verdicts")
+
+# %% [markdown]
+# **What a reader may take away.** The experiments of the paper come out again where it says how
+# they were made: the cross-validated accuracies of Table 1 nearly to the digit, the slopes within
+# the scatter of the flips, the depths of the trees on Adult and breast cancer. AdaBoost needs the
+# algorithm of 2019 for that. PMV picks simple models of the right shape, reliably so on the paper's
+# own data. What does not follow is that it chooses better than cross-validation: judged by fresh
+# data it is right less often there, and where several models are near the best, cross-validation
+# loses less. Nor is it more stable on the breast data, since neighbouring depths have nearly equal
+# slopes. A slope of 0 tells that a learner memorises, and it says so of good forests as well.
+#
+# For choosing among models that can be trained again, with a hundred samples, cross-validation
+# lost least on the synthetic problems; PVF is better than the hold-out that it perturbs, and it is
+# the one of these rules that can judge models that are already trained. On the clinical data all
+# intervals are wide.

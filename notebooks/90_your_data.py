@@ -119,6 +119,16 @@ own_report.choices_table(selection).style.set_uuid("own-choices")
 own_report.leaders_table(selection).style.set_uuid("own-leaders")
 
 # %% [markdown]
+# The book offers what the figures on this page show as CSV.
+
+# %%
+from pvf.figures import keep_data
+
+keep_data("fig-own-scores", selection.validation.to_frame())
+keep_data("fig-own-efficiency", own_report.efficiency_frame(selection))
+keep_data("fig-own-multiplicity", selection.multiplicity)
+
+# %% [markdown]
 # {numref}`fig-own-scores` shows how far the perturbation moves the scores.
 
 # %% mystnb={"figure": {"name": "fig-own-scores", "caption": "Scores of the leading candidates on the perturbed validation sets: box, middle half; whiskers, extremes; diamond, aggregated score; cross, unperturbed score."}, "image": {"alt": "Box plots of the scores of the twelve leading candidates, the one that PVF selects on top."}}

@@ -78,21 +78,29 @@ leading = result.to_frame().sort_values("aggregated", ascending=False).head(6)
 leading.style.format(precision=3).set_uuid("gallery-trees")
 
 # %% [markdown]
-# The unperturbed score is what one would have selected by without the perturbation.
+# The unperturbed score is what one would have selected by without the perturbation. The book offers
+# all of them as CSV.
+
+# %%
+from pvf.figures import keep_data
+
+keep_data("fig-gallery-trees", result.to_frame())
+
+# %% [markdown]
 # {numref}`fig-gallery-trees` shows all scores.
 
 # %% mystnb={"figure": {"name": "fig-gallery-trees", "caption": "Twenty trees on the perturbed validation sets: box, middle half; whiskers, extremes; diamond, aggregated score; cross, unperturbed score."}, "image": {"alt": "Box plots of the scores of fifteen trees on the perturbed validation patients, the selected one on top."}}
 import matplotlib.pyplot as plt
+import pandas as pd
 
 figure = result.plot().figure
 plt.close(figure)  # a notebook would show it twice
 figure
 
 # %% [markdown]
-# What the choice is worth on the 300 patients that nobody has selected by, over all capacities
-# ({numref}`fig-gallery-efficiency`):
+# The curve of Intervention Efficiency over capacity is worked out first, with its numbers kept.
 
-# %% mystnb={"figure": {"name": "fig-gallery-efficiency", "caption": "Intervention Efficiency of the tree that PVF selects, on 300 other patients, with a 95% bootstrap band."}, "image": {"alt": "Intervention Efficiency of one tree over capacity, with a band, below the limit of a perfect model and down to 1 where everyone is treated."}}
+# %%
 curve = pvf.InterventionEfficiencyDisplay.from_estimator(
     result.best_model,
     X_test,
@@ -102,6 +110,14 @@ curve = pvf.InterventionEfficiencyDisplay.from_estimator(
     random_state=seed,
 )
 plt.close(curve.figure_)
+points = {"capacity": curve.capacity, "efficiency": curve.efficiency}
+keep_data("fig-gallery-efficiency", pd.DataFrame(points))
+
+# %% [markdown]
+# What the choice is worth on the 300 patients that nobody has selected by, over all capacities
+# ({numref}`fig-gallery-efficiency`):
+
+# %% mystnb={"figure": {"name": "fig-gallery-efficiency", "caption": "Intervention Efficiency of the tree that PVF selects, on 300 other patients, with a 95% bootstrap band."}, "image": {"alt": "Intervention Efficiency of one tree over capacity, with a band, below the limit of a perfect model and down to 1 where everyone is treated."}}
 curve.figure_
 
 # %% [markdown]
@@ -217,7 +233,6 @@ found = {
 # The parameters that each search finds, its own best score, and F1 on the 300 other patients:
 
 # %%
-import pandas as pd
 from sklearn.metrics import f1_score
 
 compared = pd.DataFrame(

@@ -20,7 +20,7 @@ import pvf
 from pvf import plotting
 from pvf._report_pages import PAGE, STYLE, Figure, HtmlWriter, MarkdownWriter, Writer
 from pvf.columns import kinds_frame
-from pvf.metrics import InterventionEfficiencyDisplay
+from pvf.metrics import InterventionEfficiencyDisplay, intervention_efficiency_score
 from pvf.model_card import ModelCard
 from pvf.multiplicity import MultiplicityDisplay
 from pvf.own_data import OwnData
@@ -208,6 +208,25 @@ def efficiency_figure(selection: Selection) -> Figure:
         "band is the 95% bootstrap interval of the recommended one.",
         f"Intervention Efficiency over capacity, as lines. At {gamma:g}: {listed}; chance is 1.",
     )
+
+
+def efficiency_frame(selection: Selection) -> pd.DataFrame:
+    """Return Intervention Efficiency of each rule's choice over capacity, on the test part.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by ``capacity``, one column for each rule.
+    """
+    X, y = selection.part("test")
+    capacity = np.arange(1, 101) / 100
+    curves = {
+        rule: intervention_efficiency_score(
+            y, np.asarray(selection.models[name].predict(X)), capacity=capacity
+        )
+        for rule, name in selection.chosen.items()
+    }
+    return pd.DataFrame(curves, index=pd.Index(capacity, name="capacity"))
 
 
 def scores_figure(selection: Selection) -> Figure:

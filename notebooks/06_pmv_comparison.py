@@ -201,6 +201,7 @@ glue("pmv_n_picks", float(rates["n"].max()), display=False)
 # {glue:text}`pmv_right_cv:.0f`% and loses {glue:text}`pmv_regret_cv:.2f`. That cross-validation "does
 # not settle" is because several models are equally good, and it does no harm.
 #
+# (pmv-memorisers)=
 # ## Learners that memorise
 #
 # A tree of unlimited depth learns any labels, so its slope is 0. So do a forest of such trees and a
@@ -293,6 +294,7 @@ pmv_report.figure_of_hidden_sizes(hidden)
 # are alike. That the slope keeps falling where the test error is level, as the paper notes, holds
 # here too.
 #
+# (pmv-levels)=
 # ## Few noise levels, and the line
 #
 # Each of the 45 ways to take two of the ten levels, beside the data as they are, picks a depth. How

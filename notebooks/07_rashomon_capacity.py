@@ -516,7 +516,9 @@ card
 # ## Verdicts
 
 # %%
-multiplicity_report.readable_verdicts().style.set_uuid("rashomon-verdicts")
+from pvf.claims import verdict_table
+
+verdict_table(multiplicity_report.CLAIMS).style.set_uuid("rashomon-verdicts")
 
 # %% [markdown]
 # **What a reader may take away.** Rashomon Capacity does what its definition promises, and it can be

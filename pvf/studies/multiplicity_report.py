@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from pvf import plotting
-from pvf.claims import Finding, judge, verdict
+from pvf.claims import Finding, verdict
 from pvf.datasets import DataUnavailableError
 from pvf.multiplicity import (
     ambiguity,
@@ -61,7 +61,6 @@ __all__ = [
     "readable_provenances",
     "readable_remedies",
     "readable_trainings",
-    "readable_verdicts",
 ]
 
 Array = NDArray[np.float64]
@@ -746,28 +745,6 @@ def readable_penalties(logistic: pd.DataFrame, *, epsilon: float = 0.01) -> pd.D
     ).set_index(["data", "C for 1,000 persons"])
 
 
-def readable_verdicts(ids: Sequence[str] = CLAIMS) -> pd.DataFrame:
-    """Return the chapter's verdicts from the ledger, one row a claim.
-
-    Parameters
-    ----------
-    ids : sequence of str
-
-    Returns
-    -------
-    DataFrame
-        Indexed by claim: ``verdict`` and ``what we found``.
-    """
-    found = {claim: judge(claim) for claim in ids}
-    table = pd.DataFrame(
-        {
-            "verdict": {claim: finding.verdict for claim, finding in found.items()},
-            "what we found": {claim: finding.says for claim, finding in found.items()},
-        }
-    )
-    return table.rename_axis("claim")
-
-
 # --- figures --------------------------------------------------------------------------------------
 
 
@@ -1087,7 +1064,7 @@ def decide_growth(claim: Claim, tables: Tables) -> Finding:
         "sampling, unscaled": [],
         "sampling, standardised": [],
     }
-    says = []
+    says, decisive = [], []
     for dataset, name in _DATASETS.items():
         sampled, perturbed = _paired_ways(networks, awp, dataset).values()
         unscaled = _last(networks, dataset, "unscaled").query("way == 'seeds'")
@@ -1098,6 +1075,8 @@ def decide_growth(claim: Claim, tables: Tables) -> Finding:
             )
             middle, low, high = _difference(last, first, "tail5")
             grown[way].append(low > 0)
+            if way != "sampling, standardised":
+                decisive.append((middle, low, high))
             says.append(f"{name}, {way} {middle:+.3f} ({low:.3f} to {high:.3f})")
     as_authors = all(grown["AWP"]) and all(grown["sampling, unscaled"])
     return Finding(
@@ -1106,6 +1085,7 @@ def decide_growth(claim: Claim, tables: Tables) -> Finding:
         + "; ".join(says)
         + "."
         + _why_level(networks),
+        *min(decisive),
     )
 
 
@@ -1127,7 +1107,7 @@ def decide_awp_against_sampling(claim: Claim, tables: Tables) -> Finding:
     """RC-7: AWP finds more capacity than sampling, and costs less."""
     del claim
     networks, awp = tables["capacity_networks"], tables["capacity_awp"]
-    more, cheaper, says = [], [], []
+    more, cheaper, says, first = [], [], [], []
     for dataset, name in _DATASETS.items():
         sampled, perturbed = _paired_ways(networks, awp, dataset).values()
         for _, rows in perturbed.groupby("epsilon"):
@@ -1138,6 +1118,7 @@ def decide_awp_against_sampling(claim: Claim, tables: Tables) -> Finding:
         small = perturbed["epsilon"].min()
         one, two = (part[part["epsilon"] == small] for part in (perturbed, sampled))
         middle, low, high = _difference(one, two, "tail5")
+        first.append((middle, low, high))
         everybody = _last(networks, dataset).query("way == 'seeds'")["n_samples"].iloc[0]
         spent = _seconds_for_all(networks, one, dataset)
         cheaper.append(spent < two["seconds"].mean())
@@ -1150,6 +1131,7 @@ def decide_awp_against_sampling(claim: Claim, tables: Tables) -> Finding:
     return Finding(
         verdict(reproduced=all(more) and all(cheaper), direction=all(more)),
         "; ".join(says) + ".",
+        *min(first),
     )
 
 
@@ -1220,7 +1202,7 @@ def decide_remedies(claim: Claim, tables: Tables) -> Finding:
     del claim
     networks, logistic = tables["capacity_networks"], tables["capacity_logistic"]
     exact = logistic[(logistic["way"] == "exact") & (logistic["epsilon"] == 0.01)]
-    lower, kept, says = [], [], []
+    lower, kept, says, effects = [], [], [], []
     for dataset, name in _DATASETS.items():
         rows = exact[exact["dataset"] == dataset]
         strong, weak = (
@@ -1233,6 +1215,7 @@ def decide_remedies(claim: Claim, tables: Tables) -> Finding:
         alone = f"{int(ways.get_group('seeds')['n_trained'].iloc[0]) // 5} alone"
         together = _difference(ways.get_group("ensembles of 5"), ways.get_group(alone), "mean")
         lower.append(together[2] < 0)
+        effects += [penalty, together]
         calibrated = {
             way: _difference(ways.get_group(way), ways.get_group("as trained"), "mean")
             for way in ("Platt", "isotonic")
@@ -1246,4 +1229,5 @@ def decide_remedies(claim: Claim, tables: Tables) -> Finding:
     return Finding(
         verdict(reproduced=all(lower) and all(kept), direction=all(lower)),
         "Change of the mean capacity. " + "; ".join(says) + ".",
+        *max(effects),
     )

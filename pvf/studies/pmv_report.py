@@ -1350,16 +1350,18 @@ def decide_tree_gaps(claim: Mapping[str, Any], tables: Tables) -> Finding:
     """
     gaps = tables["pmv_tree_gaps"]
     runs = gaps[gaps["folds"] == "in order"].groupby("dataset", sort=False)["gap"]
-    parts, inside, close = [], [], []
+    parts, inside, close, ranges = [], [], [], []
     for name, values in runs:
         printed = claim["numbers"][str(name).replace("-", "_")]
         low, high = values.min(), values.max()
         inside.append(low - 0.0005 <= printed <= high + 0.0005)
         close.append(abs(values.mean() - printed) <= 0.02)
+        ranges.append((float(values.mean()), float(low), float(high)))
         parts.append(f"{name} {values.mean():.3f} ({low:.3f} to {high:.3f} over runs)")
     return Finding(
         verdict(reproduced=all(inside), direction=all(close)),
         "Folds in order: " + ", ".join(parts) + "." + _absent([str(name) for name, _ in runs]),
+        *ranges[0],
     )
 
 
@@ -1377,7 +1379,7 @@ def decide_depths(claim: Mapping[str, Any], tables: Tables) -> Finding:
     Finding
     """
     picked = picked_depths(tables["pmv_depths"], tables["pmv_grid_depths"])
-    inside, order, parts = [], [], []
+    inside, order, parts, ranges = [], [], [], []
     for name in dict.fromkeys(picked["dataset"]):
         key = str(name).replace("-", "_")
         if key not in claim["numbers"]["pmv"]:
@@ -1388,6 +1390,7 @@ def decide_depths(claim: Mapping[str, Any], tables: Tables) -> Finding:
             low, high = _central(runs)
             inside.append(low <= claim["numbers"][source][key] <= high)
             medians[method] = runs.median()
+            ranges.append((float(runs.median()), low, high))
             parts.append(f"{name} by {method} {medians[method]:g} ({low:g} to {high:g})")
         order.append(medians["PMV"] < medians["grid search"])
     return Finding(
@@ -1396,6 +1399,7 @@ def decide_depths(claim: Mapping[str, Any], tables: Tables) -> Finding:
         + ", ".join(parts)
         + "."
         + _absent(list(picked["dataset"])),
+        *ranges[0],
     )
 
 

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator
 import nbformat
 import pytest
 from playwright.sync_api import Page, expect
-from test_browser import TYPESET, _audit, _watch, browser, executable
+from test_browser import TYPESET, _audit, _watch
 
 from pvf.claims import VERDICTS, ledger
 
 pytestmark = pytest.mark.browser
 
-__all__ = ["browser", "executable"]  # fixtures
 PHONE = {"width": 360, "height": 740}
 
 
@@ -158,7 +157,7 @@ def test_page_is_accessible_on_a_phone(show, name, theme):
     page = show(name, viewport=PHONE, color_scheme=theme)
     page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
     assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
-    assert _audit(page) == []
+    assert _audit(page, {}) == []
 
 
 def test_details_open_by_keyboard_and_nothing_is_logged(show):

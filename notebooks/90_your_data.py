@@ -14,7 +14,8 @@
 # choice is worth. Run it on your own file from the repository's folder:
 #
 # ```
-# papermill notebooks/90_your_data.ipynb report.ipynb -p csv my.csv -p target died -p capacity 0.1
+# papermill notebooks/90_your_data.ipynb report.ipynb \
+#   -p csv my.csv -p target died -p capacity 0.1
 # ```
 #
 # or make the same report without a notebook:

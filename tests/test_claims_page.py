@@ -146,8 +146,8 @@ def test_each_row_leads_to_what_shows_it(show, built_book, whole):
             anchors[name] = set(re.findall(r'\bid="([^"]+)"', text))
         assert anchor in anchors[name], f"{claim}: {link}"
     page.locator("#claim-syn-1 a").click()
+    expect(page.locator("#fig-syn-shares")).to_be_visible()
     assert page.url.endswith("02_synthetic_sweep.html#fig-syn-shares")
-    assert page.locator("#fig-syn-shares").is_visible()
 
 
 @pytest.mark.parametrize("name", ["claims", "status", "intro"])

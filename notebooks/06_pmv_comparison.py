@@ -400,7 +400,6 @@ glue("pmv_n_rules", float(rules["n"].iloc[0]), display=False)
 # digits at three sizes, and the rules on one synthetic and one clinical problem.
 
 # %%
-
 live_table = pmv.table(n_repeats=n_table_runs, seed=seed, n_jobs=-1)
 small = {
     "data": ["breast-cancer"],

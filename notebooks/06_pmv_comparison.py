@@ -70,10 +70,10 @@
 
 # %% tags=["parameters"]
 n_table_runs = 2  # the paper: 1; full: 10
-n_seeds = 2  # new data sets of each kind and noise level; full: 30
+n_seeds = 2  # new data sets of each kind and noise level; full: 200
 n_depth_runs = 5  # the paper: 5; full: 50
 n_network_runs = 2  # the paper: 1; full: 2
-n_rule_sets = 2  # data sets of each problem on which the rules choose; full: 10
+n_rule_sets = 2  # data sets of each problem on which the rules choose; full: 20
 seed = 20190524
 
 # %% [markdown]

@@ -349,7 +349,7 @@ TABLES = {
     ),
     "pmv_picks": FullTable(
         make=pmv_tables.picks,
-        settings={"n_seeds": 30, "n_orders": 10},
+        settings={"n_seeds": 200, "n_orders": 10},
         seed=20190524,
         notes=(
             "Seven classifiers on new data sets of each kind and noise level: PMV, ten-fold "
@@ -413,7 +413,7 @@ TABLES = {
     ),
     "pmv_rules": FullTable(
         make=pmv_tables.rules,
-        settings={"problems": list(PROBLEMS), "n_repetitions": 10},
+        settings={"problems": list(PROBLEMS), "n_repetitions": 20},
         seed=20190524,
         notes=(
             "Rules for choosing a learner: how often right, outside score lost against the best "

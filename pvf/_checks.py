@@ -2,22 +2,58 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import numbers
-from typing import Any
+import reprlib
+from collections.abc import Callable, Mapping, Set
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn import metrics
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LARGEST = 2**31 - 1  # of a number of things: more could not be held
+MOST_JOBS = 2**15
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 100
+
+
+def check_array(name: str, value: Any) -> NDArray[Any]:
+    """Return ``value`` as an array; refuse what is masked, ragged, complex or no array at all."""
+    if isinstance(value, str | bytes | Mapping | Set | type) or callable(value):
+        raise TypeError(f"{name} must be an array, got {shown(value)}.")
+    if sparse.issparse(value):
+        raise TypeError(f"{name} must be dense, got a sparse {type(value).__name__}.")
+    if _is_masked(value):
+        raise ValueError(f"{name} must not be missing, got masked values.")
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array, got {shown(value)}: {error}") from error
+    cells = array.flat if array.dtype == object else ()
+    if array.dtype.kind in "cV" or any(isinstance(cell, complex | np.complex64) for cell in cells):
+        raise TypeError(f"{name} must not be complex or structured, got {shown(value)}.")
+    return array
 
 
 def check_finite(name: str, value: ArrayLike) -> NDArray[np.float64]:
-    """Return ``value`` as floats; refuse text, NaN and infinity."""
+    """Return ``value`` as floats; refuse text, NaN, infinity, masked and complex values."""
     try:
-        given = np.asarray(value)
-        if given.dtype.kind not in "biufO" or any(isinstance(cell, str) for cell in given.flat):
+        given = check_array(name, value)
+        if given.dtype.kind not in "biufO" or (
+            given.dtype == object and any(isinstance(cell, str | bytes) for cell in given.flat)
+        ):
             raise TypeError(f"dtype {given.dtype}")
         array = given.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be numeric, got {value!r}.") from error
+    except (TypeError, ValueError, OverflowError) as error:
+        if str(error).startswith(f"{name} must not be missing"):
+            raise
+        raise TypeError(f"{name} must be numeric, got {shown(value)}.") from error
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, got {array[~np.isfinite(array)].flat[0]}.")
     return array
@@ -46,15 +82,18 @@ def check_number(
     name: str, value: Any, low: float, high: float = np.inf, *, left_open: bool = False
 ) -> float:
     """Return one finite number in [low, high], or (low, high]."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be a number, got {value!r}.")
-    number = float(value)
+    if not _is_real(value):
+        raise TypeError(f"{name} must be a number, got {shown(value)}.")
+    try:
+        number = float(value)
+    except OverflowError:
+        number = np.inf
     outside = number <= low if left_open else number < low
     if outside or number > high or not np.isfinite(number):
         takes = f"at least {low:g}"
         if high != np.inf:
             takes = f"in {'(' if left_open else '['}{low:g}, {high:g}]"
-        raise ValueError(f"{name} must be finite and {takes}, got {value!r}.")
+        raise ValueError(f"{name} must be finite and {takes}, got {shown(value)}.")
     return number
 
 
@@ -67,10 +106,170 @@ def check_broadcast(**arguments: NDArray[np.float64]) -> tuple[NDArray[np.float6
         raise ValueError(f"The shapes must broadcast against each other, got {shapes}.") from error
 
 
-def check_integer(name: str, value: Any, low: int) -> int:
-    """Return one whole number of at least ``low``."""
+def check_integer(name: str, value: Any, low: int, high: int | None = LARGEST) -> int:
+    """Return one whole number in [low, high]; ``high=None`` is for seeds, which have no end."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be a whole number, got {value!r}.")
-    if value < low:
-        raise ValueError(f"{name} must be at least {low}, got {value}.")
-    return int(value)
+        raise TypeError(f"{name} must be a whole number, got {shown(value)}.")
+    number = int(value)
+    if number < low:
+        raise ValueError(f"{name} must be at least {low}, got {shown(value)}.")
+    if high is not None and number > high:
+        raise ValueError(f"{name} must be at most {high}, got {shown(value)}.")
+    return number
+
+
+def check_bool(name: str, value: Any) -> bool:
+    """Return True or False; what merely counts as one of them is more often a slip."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, got {shown(value)}.")
+    return bool(value)
+
+
+def check_text(name: str, value: Any) -> str | None:
+    """Return a text, or None."""
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"{name} must be a text or None, got {shown(value)}.")
+    return value
+
+
+def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """Return one of a few texts."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be one of {choices}, got {shown(value)}.")
+    return value
+
+
+def check_n_jobs(n_jobs: Any) -> int | None:
+    """Return a number of workers as joblib takes it."""
+    if n_jobs is None:
+        return None
+    number = check_integer("n_jobs", n_jobs, -LARGEST, MOST_JOBS)
+    if number == 0:
+        raise ValueError("n_jobs must be None or a whole number other than 0, got 0.")
+    return number
+
+
+def check_axes(ax: Any) -> Axes | None:
+    """Return Matplotlib axes, or None."""
+    if ax is None:
+        return None
+    from matplotlib.axes import Axes  # noqa: PLC0415  loaded when something is drawn
+
+    if not isinstance(ax, Axes):
+        raise TypeError(f"ax must be Matplotlib axes or None, got {shown(ax)}.")
+    return ax
+
+
+def check_label(name: str, value: Any) -> Any:
+    """Return what can name a class: a text, a number, or another single value."""
+    is_label = isinstance(value, str | bytes | numbers.Real | np.generic | dt.date)
+    if not is_label or isinstance(value, complex | np.complex64) or bool(pd.isna(value)):
+        raise TypeError(f"{name} must be one label, got {shown(value)}.")
+    return value
+
+
+def check_column(name: str, value: Any) -> NDArray[Any]:
+    """Return one column with at least one value, none of them missing."""
+    array = check_array(name, value)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(
+            f"{name} must be one column (one-dimensional), got "
+            f"{f'shape {array.shape}' if array.ndim else shown(value)}."
+        )
+    if len(array) == 0:
+        raise ValueError(f"{name} is empty: it takes at least one value.")
+    missing = pd.isna(array)
+    if missing.any():
+        raise ValueError(f"{name} must have no missing values, got {int(missing.sum())}.")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, got infinite values.")
+    return array
+
+
+def check_table(name: str, value: Any) -> Any:
+    """Return a frame as it is, and anything else as a two-dimensional array with cells in it."""
+    if isinstance(value, pd.DataFrame):
+        table, given = value, value.select_dtypes("complex").columns.tolist()
+        if given:
+            raise TypeError(f"{name} must not be complex, got the columns {given}.")
+    else:
+        if _is_masked(value):
+            raise ValueError(f"{name} must not be missing, got masked values.")
+        if sparse.issparse(value):
+            raise ValueError(_no_table(name, value, value.ndim))
+        table = check_array(name, value)
+    if table.ndim != 2:
+        raise ValueError(_no_table(name, value, table.ndim))
+    if 0 in table.shape:
+        raise ValueError(
+            f"{name} must have at least one row and one column, got shape {table.shape}."
+        )
+    return table
+
+
+def _no_table(name: str, value: Any, n_dimensions: int) -> str:
+    return (
+        f"{name} must be a dense table of shape (n_samples, n_features), "
+        f"got {type(value).__name__} of {n_dimensions} dimensions."
+    )
+
+
+def check_samples(name: str, value: Any, n_samples: int, other: str = "y") -> Any:
+    """Return samples of any kind that a model may take, as many as there are labels."""
+    if not (isinstance(value, pd.DataFrame) or sparse.issparse(value)):
+        array = check_array(name, value)
+        if array.ndim == 0:
+            raise TypeError(f"{name} must hold samples, got {shown(value)}.")
+    n_rows = value.shape[0] if hasattr(value, "shape") else len(value)
+    if n_rows != n_samples:
+        raise ValueError(
+            f"{name} and {other} must have the same length, got {n_rows} and {n_samples}."
+        )
+    return value
+
+
+def check_scorer(scoring: Any) -> Callable[..., float]:
+    """Return a scorer; a metric, whose arguments are others, is told apart."""
+    if isinstance(scoring, str):
+        try:
+            return metrics.get_scorer(scoring)
+        except (ValueError, KeyError) as error:
+            raise ValueError(
+                f"scoring must be the name of a scikit-learn scorer, got {shown(scoring)}; "
+                "sklearn.metrics.get_scorer_names() lists them."
+            ) from error
+    if not callable(scoring) or isinstance(scoring, type):
+        raise TypeError(
+            "scoring must be the name of a scikit-learn scorer or a callable "
+            f"(estimator, X, y) -> float, got {shown(scoring)}."
+        )
+    module = getattr(scoring, "__module__", None) or ""
+    is_metric = module.startswith(("sklearn.metrics.", "pvf.metrics"))
+    if is_metric and not hasattr(scoring, "_score_func"):
+        raise ValueError(
+            f"scoring got the metric {scoring.__name__}; it takes a scorer: make one with "
+            "sklearn.metrics.make_scorer or pvf.intervention_efficiency_scorer."
+        )
+    return cast("Callable[..., float]", scoring)
+
+
+def shown(value: Any) -> str:
+    """Return what an error shows of a value: never pages of it."""
+    try:
+        return _SHORT.repr(value)
+    except ValueError:  # Python writes out no number of more than 4300 digits
+        return f"a very large {type(value).__name__}"
+
+
+def _is_real(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
+
+
+def _is_masked(value: Any) -> bool:
+    """Tell whether a value is missing behind a mask, also inside of lists."""
+    if isinstance(value, list | tuple):
+        nested = (list, tuple, np.ma.MaskedArray)
+        return any(_is_masked(part) for part in value if isinstance(part, nested))
+    return bool(np.ma.is_masked(value))

@@ -5,30 +5,20 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 
+from pvf._cli import Jobs, Number, OneLineGroup, PathTo, say
 from pvf._data_cli import data
 from pvf._select_cli import example, select
-from pvf.project import BookError, Project, find_project
+from pvf.project import Project, find_project
 from pvf.store import SHARDS_VARIABLE
 
 
-class _Group(click.Group):
-    """Shows a foreseeable fault as one line and exit code 1, anything else as a traceback."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except BookError as error:
-            raise click.ClickException(str(error)) from error
-
-
-@click.group(cls=_Group)
+@click.group(cls=OneLineGroup)
 @click.option(
     "--root",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=PathTo(exists=True, file_okay=False, path_type=Path),
     help="Repository to work in; by default the one around the working directory.",
 )
 @click.pass_context
@@ -63,7 +53,7 @@ def pairs(context: click.Context, check: bool) -> None:
         check_pairs(project)
         return
     for stem in write_pairs(project):
-        click.echo(f"notebooks/{stem}.ipynb: made from notebooks/{stem}.py")
+        say(f"notebooks/{stem}.ipynb: made from notebooks/{stem}.py")
 
 
 @main.command()
@@ -74,10 +64,10 @@ def pairs(context: click.Context, check: bool) -> None:
 )
 @click.option(
     "--output",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=PathTo(file_okay=False, path_type=Path),
     help="Folder for the executed notebooks.  [default: book/chapters]",
 )
-@click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), help="Seconds for each.")
+@click.option("--time-limit", type=Number(min=0, min_open=True), help="Seconds for each.")
 @click.option("--force", is_flag=True, help="Run even what has not changed.")
 @click.pass_context
 def run(
@@ -93,6 +83,11 @@ def run(
     from pvf.notebooks import plan_jobs, run_jobs  # noqa: PLC0415  needs the extra "book"
 
     project = _project(context)
+    if output and output.resolve() == project.notebooks.resolve():
+        raise click.BadParameter(
+            f"{str(output)!r} holds the notebooks themselves; take another folder.",
+            param_hint="'--output'",
+        )
     jobs = plan_jobs(project, names, mode=mode, given=given, time_limit=time_limit)
     run_jobs(
         project,
@@ -100,7 +95,7 @@ def run(
         output=output.resolve() if output else None,
         force=force,
         progress=sys.stderr.isatty(),
-        report=click.echo,
+        report=say,
     )
 
 
@@ -123,19 +118,21 @@ def book(context: click.Context, mode: str) -> None:
 
         os.environ[SHARDS_VARIABLE] = str(project.root / "build" / "shards" / library_digest())
         folder = project.root / "build" / "tables"
-        summary = in_one_line(check_tables(folder=folder, n_jobs=-1, report=click.echo))
-    page = make_book(project, mode=mode, progress=sys.stderr.isatty(), report=click.echo)
+        summary = in_one_line(check_tables(folder=folder, n_jobs=-1, report=say))
+    page = make_book(project, mode=mode, progress=sys.stderr.isatty(), report=say)
     if summary:
-        click.echo(summary)
-    click.echo(f"the book is ready: {page}")
+        say(summary)
+    say(f"the book is ready: {page}")
 
 
 @main.command()
 @click.argument("names", nargs=-1, metavar="[TABLE]...")
-@click.option("--jobs", type=int, default=-1, show_default=True, help="Workers; -1 is all cores.")
+@click.option(
+    "--jobs", type=Jobs(), default=-1, show_default=True, help="Workers; -1 is all cores."
+)
 @click.option(
     "--shards",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=PathTo(file_okay=False, path_type=Path),
     help="Folder for finished blocks, from which an interrupted run goes on.",
 )
 @click.option(
@@ -150,15 +147,19 @@ def tables(
     """Compute the full-scale tables of book/results anew (all by default)."""
     from pvf.studies.tables import TABLES, make_table  # noqa: PLC0415  loads every study
 
+    for name in names:
+        if name not in TABLES:
+            hint = "'[TABLE]...'"
+            raise click.BadParameter(f"{name!r} is none of {', '.join(TABLES)}.", param_hint=hint)
     if check:
         from pvf.studies.agreement import check_tables, in_one_line  # noqa: PLC0415  loads every study
 
         folder = _project(context).root / "build" / "tables"
-        found = check_tables(names, folder=folder, shards=shards, n_jobs=jobs, report=click.echo)
-        click.echo(in_one_line(found))
+        found = check_tables(names, folder=folder, shards=shards, n_jobs=jobs, report=say)
+        say(in_one_line(found))
         context.exit(any(agreement.kind == "differs" for agreement in found.values()))
     for name in names or TABLES:
-        click.echo(f"{name}: written to {make_table(name, n_jobs=jobs, out=shards)}")
+        say(f"{name}: written to {make_table(name, n_jobs=jobs, out=shards)}")
 
 
 @main.command()
@@ -173,7 +174,7 @@ def metadata(context: click.Context, check: bool) -> None:
         check_metadata(project)
         return
     for name in write_metadata(project):
-        click.echo(f"{name}: written")
+        say(f"{name}: written")
 
 
 @main.command()

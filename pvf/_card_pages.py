@@ -6,12 +6,26 @@ it is and never becomes markup.
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Section", "Table", "as_fragment", "as_markdown", "as_page"]
+from pvf._text import one_line
+
+__all__ = [
+    "FRAGMENT_STYLE",
+    "Section",
+    "Table",
+    "as_fragment",
+    "as_markdown",
+    "as_page",
+    "content_policy",
+    "in_html",
+    "in_markdown",
+]
 
 
 @dataclass(frozen=True)
@@ -71,14 +85,9 @@ def in_markdown(text: str) -> str:
     >>> print(in_markdown("<b>a_b</b> | [x](y)"))
     \<b\>a\_b\</b\> \| \[x\](y)
     """
-    text = _MARKUP.sub(lambda match: "\\" + match.group(), _one_line(text))
+    text = _MARKUP.sub(lambda match: "\\" + match.group(), one_line(text))
     text = text.replace("www.", "www\\.")
     return _AT_START.sub(lambda match: f"{match.group()}\\", text)
-
-
-def _one_line(text: str) -> str:
-    """Return text without line breaks and other control characters."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def as_markdown(title: str, sections: Sequence[Section]) -> str:
@@ -135,6 +144,9 @@ _LAYOUT = """
 }
 """
 
+#: What stands between the ``<style>`` tags of a fragment.
+FRAGMENT_STYLE = _LAYOUT
+
 _PAGE = """
 :root { color-scheme: light dark; --text: #1a1a1a; --page: #ffffff; --focus: #002fbd; }
 @media (prefers-color-scheme: dark) {
@@ -159,7 +171,31 @@ def in_html(text: str) -> str:
     >>> in_html('<script>"&"')
     '&lt;script&gt;&quot;&amp;&quot;'
     """
-    return html.escape(_one_line(text))
+    return html.escape(one_line(text))
+
+
+def content_policy(*styles: str) -> str:
+    """Return the tag by which a page allows these styles, pictures inside it, and nothing else.
+
+    A script or an address that got into the page all the same would not be run or asked.
+
+    Parameters
+    ----------
+    *styles : str
+        What stands between the page's ``<style>`` tags.
+
+    Examples
+    --------
+    >>> content_policy("b {}").split("; ")[1]
+    "style-src 'sha256-zy87ZYlZV4kMyp51wB+3ABJeEclAGRFupKDmlDS9DAw='"
+    """
+    digests = [base64.b64encode(hashlib.sha256(style.encode()).digest()) for style in styles]
+    allowed = " ".join(f"'sha256-{digest.decode()}'" for digest in digests)
+    rules = (
+        f"default-src 'none'; style-src {allowed}; img-src data:; base-uri 'none'; "
+        "form-action 'none'"
+    )
+    return f'<meta http-equiv="Content-Security-Policy" content="{rules}">'
 
 
 def as_page(title: str, sections: Sequence[Section]) -> str:
@@ -179,6 +215,7 @@ def as_page(title: str, sections: Sequence[Section]) -> str:
         '<html lang="en">',
         "<head>",
         '<meta charset="utf-8">',
+        content_policy(_LAYOUT + _PAGE),
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{in_html(title)}</title>",
         f"<style>{_LAYOUT}{_PAGE}</style>",
@@ -206,7 +243,9 @@ def as_fragment(title: str, sections: Sequence[Section]) -> str:
     str
     """
     body = _body(title, sections, level=3)
-    return "\n".join([f"<style>{_LAYOUT}</style>", '<div class="pvf-card">', *body, "</div>"])
+    return "\n".join(
+        [f"<style>{FRAGMENT_STYLE}</style>", '<div class="pvf-card">', *body, "</div>"]
+    )
 
 
 def _body(title: str, sections: Sequence[Section], *, level: int) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from pvf._cli import say
 from pvf._data_files import FOLDER_VARIABLE, files_and_page, obtain
 from pvf._data_tables import (
     DataError,
@@ -77,7 +78,7 @@ def _print_table(lines: Sequence[_Line]) -> None:
             cell.rjust(width) if place == 1 else cell.ljust(width)
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
-        click.echo("  ".join(padded).rstrip())
+        say("  ".join(padded).rstrip())
 
 
 @click.group("data")
@@ -93,14 +94,17 @@ def status() -> None:
     refused = [line.error for line in lines if isinstance(line.error, DataMismatchError)]
     absent = [tables()[line.name] for line in lines if line.found == "not here"]
     for error in refused:
-        click.echo(f"\n{error}")
+        say("")
+        for line in str(error).splitlines():
+            say(line)
     if absent:
-        click.echo(
-            "\nNot here: run `python -m pvf data fetch`, or get these files, put them into a "
+        say("")
+        say(
+            "Not here: run `python -m pvf data fetch`, or get these files, put them into a "
             f"folder, and set {FOLDER_VARIABLE} to it:"
         )
     for table in absent:
-        click.echo(f"  {files_and_page(table)}")
+        say(f"  {files_and_page(table)}")
 
 
 @data.command()

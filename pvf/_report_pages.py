@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import re
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +36,10 @@ class Figure:
     def to_png(self) -> bytes:
         """Return the picture; the same figure gives the same bytes."""
         buffer = io.BytesIO()
-        self.picture.savefig(buffer, format="png", dpi=110, metadata={"Software": None})
+        with warnings.catch_warnings():
+            # Names in a script that the font lacks are boxes here; the tables beside have them.
+            warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+            self.picture.savefig(buffer, format="png", dpi=110, metadata={"Software": None})
         return buffer.getvalue()
 
 
@@ -207,6 +211,7 @@ PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
+{policy}
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>{style}</style>

@@ -8,6 +8,9 @@ from typing import Any
 
 import click
 
+from pvf._cli import SEED, Jobs, Number, PathTo, say
+from pvf._outputs import OutputError, check_outputs, write_whole
+from pvf._text import on_console
 from pvf.columns import parse_kinds
 from pvf.csv_table import TableError
 
@@ -36,7 +39,7 @@ def _kinds(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dic
 
 def _separator(_: click.Context, __: click.Parameter, given: str | None) -> str | None:
     separator = {"tab": "\t", "\\t": "\t"}.get(given or "", given)
-    if separator is not None and len(separator) != 1:
+    if separator is not None and (len(separator) != 1 or separator in '"\r\n\0'):
         raise click.BadParameter(f"{given!r} is not one character, or the word tab.")
     return separator
 
@@ -45,18 +48,24 @@ def _reports(_: click.Context, __: click.Parameter, given: tuple[Path, ...]) -> 
     for path in given:
         if path.suffix.lower() not in (".html", ".md", ".json"):
             raise click.BadParameter(f"{path.name!r} must end in .html, .md or .json.")
-        if not path.absolute().parent.is_dir():
-            raise click.BadParameter(f"there is no folder {str(path.parent)!r}.")
     return given
 
 
+def _refuse_outputs(hint: str, outputs: tuple[Path, ...], *inputs: Path) -> None:
+    """Refuse outputs that cannot or must not be written, while nothing has been computed yet."""
+    try:
+        check_outputs(outputs, inputs)
+    except OutputError as error:
+        raise click.BadParameter(str(error), param_hint=hint) from error
+
+
 @click.command(epilog=EPILOG)
-@click.argument("csv", type=click.Path(path_type=Path))
+@click.argument("csv", type=PathTo(path_type=Path))
 @click.option("--target", required=True, help="Column of the outcome, which has two values.")
 @click.option(
     "--capacity",
     required=True,
-    type=click.FloatRange(0, 1, min_open=True),
+    type=Number(0, 1, min_open=True),
     help="Share of the patients that can receive the intervention, in (0, 1].",
 )
 @click.option("--positive", help="The outcome's value that is a case, where that is not obvious.")
@@ -64,7 +73,7 @@ def _reports(_: click.Context, __: click.Parameter, given: tuple[Path, ...]) -> 
     "--report",
     "reports",
     multiple=True,
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=PathTo(dir_okay=False, path_type=Path),
     callback=_reports,
     help="Write a report: .html, .md or .json. May be given several times.",
 )
@@ -84,26 +93,26 @@ def _reports(_: click.Context, __: click.Parameter, given: tuple[Path, ...]) -> 
     show_default=True,
     help="Candidates: pairs (logistic), trees, package.module:callable, or several with commas.",
 )
-@click.option("--sigma", default=0.1, show_default=True, type=click.FloatRange(0), help="Noise σ.")
-@click.option("--sets", "n_sets", default=100, show_default=True, type=click.IntRange(1))
+@click.option("--sigma", default=0.1, show_default=True, type=Number(0, 1e6), help="Noise σ.")
+@click.option("--sets", "n_sets", default=100, show_default=True, type=click.IntRange(1, 10**6))
 @click.option(
     "--validation-share",
     default=0.2,
     show_default=True,
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Number(0, 1, min_open=True, max_open=True),
 )
 @click.option(
     "--test-share",
     default=0.2,
     show_default=True,
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Number(0, 1, min_open=True, max_open=True),
 )
 @click.option("--separator", callback=_separator, help="One character, or the word tab.")
 @click.option("--encoding", help="Such as utf-8 or cp1252.")
 @click.option("--decimal", type=click.Choice([".", ","]), help="The decimal mark.")
 @click.option("--missing", multiple=True, help="Another spelling of a missing value, such as -999.")
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0))
-@click.option("--jobs", default=1, show_default=True, type=int, help="Workers; -1 is all cores.")
+@click.option("--seed", default=0, show_default=True, type=SEED)
+@click.option("--jobs", default=1, show_default=True, type=Jobs(), help="Workers; -1 is all cores.")
 def select(
     csv: Path,
     target: str,
@@ -132,10 +141,8 @@ def select(
     """
     if validation_share + test_share >= 1:
         raise click.UsageError("--validation-share and --test-share must leave rows for training.")
-    if jobs == 0:
-        raise click.UsageError("--jobs takes a number of workers, or -1 for all cores.")
+    _refuse_outputs("'--report'", reports, csv)
     from pvf.own_data import load_own_data  # noqa: PLC0415  takes a second to load
-    from pvf.own_report import write_report  # noqa: PLC0415
     from pvf.own_selection import select as select_model  # noqa: PLC0415
 
     sys.path.insert(0, "")  # a pool may lie in the working directory
@@ -166,48 +173,76 @@ def select(
     except TableError as error:
         raise click.ClickException(" ".join(str(error).split())) from error
     _show_recommendation(selection)
-    for path in reports:
+    _write_reports(selection, reports)
+
+
+def _write_reports(selection: Any, paths: tuple[Path, ...]) -> None:
+    """Write each report by itself; say in the end which ones are missing."""
+    from pvf.own_report import write_report  # noqa: PLC0415  takes a second to load
+
+    failed, written = [], []
+    for path in paths:
         try:
-            click.echo(f"report: {write_report(selection, path)}")
-        except OSError as error:
-            raise click.ClickException(f"{path}: cannot be written ({error.strerror}).") from error
+            write_report(selection, path)
+        except Exception as error:  # whatever it is, the other reports are worth having
+            failed.append(f"{path} cannot be written ({_reason(error)})")
+        else:
+            written.append(str(path))
+            say(f"report: {path}")
+    if failed:
+        said = f"{'; '.join(failed)}. Written: {', '.join(written) or 'none'}."
+        raise click.ClickException(on_console(said))
+
+
+def _reason(error: Exception) -> str:
+    """Say why a report was not written; a fault of this library by its kind too."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+#: Columns whose names are longer stand out of the line, so that one name doesn't widen them all.
+_WIDEST = 40
 
 
 def _show_columns(data: Any) -> None:
-    width = max(len(column.name) for column in data.columns)
-    click.echo(f"{data.name}: {len(data.X)} rows, {int(data.y.sum())} with {data.positive!r}")
-    for column in data.columns:
+    shown = [on_console(column.name) for column in data.columns]
+    width = min(max(map(len, shown)), _WIDEST)
+    say(f"{data.name}: {len(data.X)} rows, {int(data.y.sum())} with {data.positive!r}")
+    for name, column in zip(shown, data.columns, strict=True):
         gaps = f"; {column.n_missing} missing" if column.n_missing else ""
-        click.echo(f"  {column.name:{width}}  {column.kind:10}  {column.why}{gaps}")
+        say(f"  {name:{width}}  {column.kind:10}  {column.why}{gaps}")
     for note in data.notes:
-        click.echo(f"  note: {note}")
+        say(f"  note: {note}")
 
 
 def _show_recommendation(selection: Any) -> None:
     from pvf.recommendation import recommend  # noqa: PLC0415  takes a second to load
 
     said = recommend(selection)
-    click.echo(f"\n{said.headline}")
+    say("")
+    say(said.headline)
     for reason in said.reasons:
-        click.echo(f"  {reason}")
-    click.echo("Caveats:")
+        say(f"  {reason}")
+    say("Caveats:")
     for caveat in said.caveats:
-        click.echo(f"- {caveat}")
+        say(f"- {caveat}")
 
 
 @click.command()
-@click.argument("csv", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--patients", default=500, show_default=True, type=click.IntRange(1))
-@click.option("--seed", default=0, show_default=True, type=click.IntRange(0))
+@click.argument("csv", type=PathTo(dir_okay=False, path_type=Path))
+@click.option("--patients", default=500, show_default=True, type=click.IntRange(1, 10**6))
+@click.option("--seed", default=0, show_default=True, type=SEED)
 def example(csv: Path, patients: int, seed: int) -> None:
     """Write a simulated cohort as a CSV, to try `select` on. Nobody in it exists."""
-    from pvf.studies.simulated_cohort import make_cohort, write_cohort  # noqa: PLC0415
+    _refuse_outputs("'CSV'", (csv,))
+    from pvf.studies.simulated_cohort import make_cohort  # noqa: PLC0415
 
-    made = make_cohort(patients, seed=seed).to_csv(index=False, date_format="%Y-%m-%d")
-    if csv.exists() and csv.read_bytes() != made.encode():
-        raise click.ClickException(f"{csv} exists and holds something else; take another name.")
+    made = make_cohort(patients, seed=seed).to_csv(index=False, date_format="%Y-%m-%d").encode()
     try:
-        write_cohort(csv, patients, seed=seed)
+        if csv.exists() and csv.read_bytes() != made:
+            raise click.ClickException(f"{csv} exists and holds something else; take another name.")
+        write_whole(csv, made)
     except OSError as error:
         raise click.ClickException(f"{csv}: cannot be written ({error.strerror}).") from error
-    click.echo(f"{csv}: {patients} simulated patients; the outcome is died, yes or no")
+    say(f"{csv}: {patients} simulated patients; the outcome is died, yes or no")

@@ -15,19 +15,27 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import make_scorer
-from sklearn.utils import column_or_1d
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from pvf import plotting
 from pvf._checks import (
+    check_array,
+    check_axes,
     check_broadcast,
     check_capacity,
+    check_column,
     check_finite,
     check_integer,
     check_interval,
+    check_label,
     check_number,
+    check_samples,
+    check_text,
+    shown,
 )
+from pvf._seeds import Seed, generator_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -263,8 +271,7 @@ def intervention_efficiency_score(
     For model selection, see `intervention_efficiency_scorer`.
     """
     gamma = check_capacity(capacity)
-    if not (zero_division == "warn" or _is_number(zero_division)):
-        raise ValueError(f"zero_division must be 'warn' or a number, got {zero_division!r}.")
+    _check_zero_division(zero_division)
     true, pred, weight = _check_labels(y_true, y_pred, pos_label, sample_weight)
     n_pos, n_neg = weight[true].sum(), weight[~true].sum()
     if n_pos == 0:
@@ -307,6 +314,7 @@ def intervention_efficiency_scorer(capacity: float, *, pos_label: Any = _POS_LAB
     array([2.34, 2.45, 2.46, 2.46, 2.55])
     """
     check_number("capacity", capacity, 0, 1, left_open=True)
+    check_label("pos_label", pos_label)
     return make_scorer(intervention_efficiency_score, capacity=capacity, pos_label=pos_label)
 
 
@@ -314,6 +322,7 @@ def _check_labels(
     y_true: ArrayLike, y_pred: ArrayLike, pos_label: Any, sample_weight: ArrayLike | None
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64]]:
     """Truth and prediction as booleans, and the weights."""
+    check_label("pos_label", pos_label)
     true, pred = _label_column("y_true", y_true), _label_column("y_pred", y_pred)
     if len(true) != len(pred):
         raise ValueError(
@@ -334,30 +343,74 @@ def _check_labels(
         raise ValueError(
             f"The labels {labels} do not say which class is the case: pass pos_label (one of them)."
         )
-    weight = _check_sample_weight(sample_weight, true, dtype=np.float64, ensure_non_negative=True)
-    return true == pos_label, pred == pos_label, weight
+    return true == pos_label, pred == pos_label, _weights(sample_weight, len(true))
+
+
+def _weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np.float64]:
+    """One weight a sample: 1 where none are given."""
+    if sample_weight is None:
+        return np.ones(n_samples)
+    weight = check_interval("sample_weight", sample_weight, 0, np.inf)
+    if weight.shape not in ((), (n_samples,)):
+        raise ValueError(
+            f"sample_weight must be of shape ({n_samples},), one weight a sample, "
+            f"got {weight.shape}."
+        )
+    if not weight.any():
+        raise ValueError("sample_weight must be above 0 for some sample, got 0 for all.")
+    return np.broadcast_to(weight, n_samples).copy()
 
 
 def _label_column(name: str, labels: ArrayLike) -> NDArray:
     """One column of class labels, without missing values."""
-    try:
-        column = column_or_1d(labels, warn=False)
-    except ValueError as error:
-        raise ValueError(f"{name} must be one column of labels: {error}") from error
+    column = check_column(name, labels)
     if column.dtype.kind in "OT":  # an object array hides what it holds; pandas finds out
         column = pd.Series(column, dtype=object).infer_objects().to_numpy()
-    if len(column) == 0:
-        raise ValueError(f"{name} is empty: it takes at least one label.")
-    n_missing = int(pd.isna(column).sum())
-    if n_missing:
-        raise ValueError(f"{name} holds {n_missing} missing labels; it takes none.")
+    if column.dtype == object:
+        kinds = {str if isinstance(label, str) else type(label) for label in column}
+        if len(kinds) > 1:
+            found = sorted(kind.__name__ for kind in kinds)
+            raise TypeError(f"{name} must hold labels of one type, got {found}.")
+        check_label(name, column[0])
     if type_of_target(column, input_name=name).startswith("continuous"):
         raise ValueError(f"{name} must hold class labels, got continuous values.")
     return column
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+def _check_zero_division(value: Any) -> None:
+    is_nan = isinstance(value, float | np.floating) and np.isnan(value)
+    if is_nan or (isinstance(value, str) and value == "warn"):
+        return
+    try:
+        check_number("zero_division", value, -np.inf)
+    except (TypeError, ValueError) as error:
+        message = f"zero_division must be 'warn' or a number, got {shown(value)}."
+        raise ValueError(message) from error
+
+
+def _check_fitted_classifier(estimator: Any) -> None:
+    if isinstance(estimator, type) or not hasattr(estimator, "predict"):
+        raise TypeError(
+            f"estimator must be a fitted classifier with predict, got {shown(estimator)}."
+        )
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError as error:
+        raise NotFittedError(
+            f"estimator ({type(estimator).__name__}) is not fitted: call fit with training data."
+        ) from error
+
+
+def _curve(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """One number at each capacity; NaN where there is none, which leaves a gap."""
+    array = check_array(name, value)
+    if array.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must be numeric, got {shown(value)}.")
+    if array.shape != shape:
+        raise ValueError(f"{name} must have capacity's shape {shape}, got {array.shape}.")
+    if np.isinf(array).any():
+        raise ValueError(f"{name} must not be infinite.")
+    return array.astype(np.float64)
 
 
 def _scalar_or_array(value: NDArray[np.float64]) -> NDArray[np.float64] | float:
@@ -405,9 +458,26 @@ class InterventionEfficiencyDisplay:
     band: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
     confidence_level: float = 0.95
     name: str | None = None
-    ax_: Any = field(default=None, repr=False)
-    figure_: Any = field(default=None, repr=False)
-    line_: Any = field(default=None, repr=False)
+    ax_: Any = field(default=None, init=False, repr=False)
+    figure_: Any = field(default=None, init=False, repr=False)
+    line_: Any = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check what was given, so that a slip isn't found only when it is drawn."""
+        self.capacity = check_capacity(self.capacity)
+        if self.capacity.ndim != 1 or not self.capacity.size:
+            raise ValueError(
+                f"capacity must be one-dimensional and not empty, got shape {self.capacity.shape}."
+            )
+        self.efficiency = _curve("efficiency", self.efficiency, self.capacity.shape)
+        self.prevalence = check_number("prevalence", self.prevalence, 0, 1, left_open=True)
+        check_number("confidence_level", self.confidence_level, 0, 1, left_open=True)
+        check_text("name", self.name)
+        if self.band is not None:
+            if not isinstance(self.band, tuple | list | np.ndarray) or len(self.band) != 2:
+                raise TypeError(f"band must be a pair of arrays or None, got {shown(self.band)}.")
+            low, high = (_curve("band", end, self.capacity.shape) for end in self.band)
+            self.band = (low, high)
 
     @classmethod
     def from_predictions(
@@ -420,7 +490,7 @@ class InterventionEfficiencyDisplay:
         sample_weight: ArrayLike | None = None,
         n_bootstraps: int = 0,
         confidence_level: float = 0.95,
-        random_state: int | np.random.Generator | None = None,
+        random_state: Seed = None,
         name: str | None = None,
         ax: Axes | None = None,
         **line_kwargs: Any,
@@ -438,7 +508,7 @@ class InterventionEfficiencyDisplay:
             no band.
         confidence_level : float in (0, 1], default=0.95
             Level of the percentile band.
-        random_state : int, Generator or None
+        random_state : int, SeedSequence, Generator, RandomState or None
             Seed of the bootstrap.
         name : str, optional
             Name in the legend.
@@ -451,19 +521,20 @@ class InterventionEfficiencyDisplay:
         -------
         InterventionEfficiencyDisplay
         """
-        gamma = np.linspace(0.01, 1, 100) if capacity is None else np.atleast_1d(capacity)
-        gamma = check_capacity(gamma)
+        gamma = np.linspace(0.01, 1, 100) if capacity is None else check_capacity(capacity)
+        gamma = np.atleast_1d(gamma)
         check_integer("n_bootstraps", n_bootstraps, 0)
         check_number("confidence_level", confidence_level, 0, 1, left_open=True)
+        check_text("name", name)
+        check_axes(ax)
+        rng = generator_of(random_state)
         efficiency = intervention_efficiency_score(
             y_true, y_pred, capacity=gamma, pos_label=pos_label, sample_weight=sample_weight
         )
         true, pred, weight = _check_labels(y_true, y_pred, pos_label, sample_weight)
         band = None
         if n_bootstraps:
-            resampled = _bootstrap_efficiency(
-                true, pred, weight, gamma, n_bootstraps, np.random.default_rng(random_state)
-            )
+            resampled = _bootstrap_efficiency(true, pred, weight, gamma, n_bootstraps, rng)
             tail = (1 - confidence_level) / 2
             low, high = np.quantile(resampled, [tail, 1 - tail], axis=0)
             band = (low, high)
@@ -497,7 +568,9 @@ class InterventionEfficiencyDisplay:
         -------
         InterventionEfficiencyDisplay
         """
-        check_is_fitted(estimator)
+        _check_fitted_classifier(estimator)
+        check_samples("X", X, len(_label_column("y", y)))
+        check_text("name", name)
         name = type(estimator).__name__ if name is None else name
         return cls.from_predictions(y, estimator.predict(X), name=name, **kwargs)
 
@@ -524,7 +597,8 @@ class InterventionEfficiencyDisplay:
         InterventionEfficiencyDisplay
             Itself, with ``ax_``, ``figure_`` and ``line_``.
         """
-        ax = plotting.new_axes() if ax is None else ax
+        check_text("name", name)
+        ax = check_axes(ax) or plotting.new_axes()
         (line,) = ax.plot(
             self.capacity, self.efficiency, **{"label": name or self.name or "model", **line_kwargs}
         )
@@ -549,7 +623,7 @@ class InterventionEfficiencyDisplay:
             xlabel="capacity γ (share of the population)",
             ylabel="Intervention Efficiency (ratio to random choice)",
         )
-        ax.legend(frameon=False)
+        plotting.as_written(ax.legend(frameon=False).get_texts())
         self.ax_, self.figure_, self.line_ = ax, ax.figure, line
         return self
 

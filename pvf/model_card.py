@@ -11,9 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import numbers
-import uuid
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -32,6 +30,7 @@ import pvf
 from pvf import _card_pages
 from pvf._card_pages import Section, Table
 from pvf._checks import check_capacity, check_integer, check_number
+from pvf._outputs import write_whole
 from pvf.metrics import intervention_efficiency_counts, intervention_efficiency_score
 from pvf.multiplicity import (
     ambiguity,
@@ -133,15 +132,7 @@ class ModelCard:
         writers = {".md": self.to_markdown, ".html": self.to_html}
         if path.suffix.lower() not in writers:
             raise ValueError(f"path must end in .md or .html, got {path.name!r}.")
-        content = writers[path.suffix.lower()]().encode()
-        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
-        try:
-            with temporary.open("xb") as file:
-                file.write(content)
-            temporary.replace(path)
-        finally:
-            with suppress(OSError):
-                temporary.unlink()
+        write_whole(path, writers[path.suffix.lower()]().encode())
         return path
 
 

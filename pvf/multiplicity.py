@@ -800,7 +800,7 @@ class MultiplicityDisplay:
             else:
                 draw[kind]({"label": self.name, **line_kwargs})
             if self.ax_.get_legend_handles_labels()[1]:
-                self.ax_.legend()
+                plotting.as_written(self.ax_.legend().get_texts())
         return self
 
     def _draw_distribution(self, line_kwargs: dict[str, Any]) -> None:
@@ -850,9 +850,11 @@ class MultiplicityDisplay:
             ylabel="Sample, class (capacity)",
             yticks=range(len(worst)),
             yticklabels=[
-                f"{names[i]}, {self.contested_class[i]} ({self.capacity[i]:.2f})" for i in worst
+                f"{plotting.label(names[i])}, {self.contested_class[i]} ({self.capacity[i]:.2f})"
+                for i in worst
             ],
         )
+        plotting.as_written(self.ax_.get_yticklabels())
         self.ax_.invert_yaxis()
 
 

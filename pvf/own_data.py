@@ -139,9 +139,14 @@ def load_own_data(
     """
     table = read_csv_table(path, separator=separator, encoding=encoding, missing=missing)
     frame, notes = table.frame, list(table.notes)
+    target, drop = _squeezed(target), [_squeezed(name) for name in drop]
     if target not in frame.columns:
         raise TableError(f"target {target!r} is no column; {closest(target, frame.columns)}.")
-    given = {**dict(kinds or {}), **dict.fromkeys(drop, "ignored")}
+    for name in drop:
+        if name not in frame.columns:
+            raise TableError(f"drop names column {name!r}; {closest(name, frame.columns)}.")
+    given = {_squeezed(name): kind for name, kind in (kinds or {}).items()}
+    given |= dict.fromkeys(drop, "ignored")
     if target in given:
         raise TableError(f"column {target!r} is the target; it takes no kind.")
     y, positive, target_notes = _outcome(frame[target], positive)
@@ -171,6 +176,11 @@ def load_own_data(
         notes=(*notes, *target_notes, *doubles),
         cautions=tuple(_cautions(frame, X, y, columns)),
     )
+
+
+def _squeezed(name: str) -> str:
+    """Return a column's name as the header's names are read: its spaces and breaks made one."""
+    return " ".join(str(name).split())
 
 
 def _outcome(

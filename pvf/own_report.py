@@ -7,7 +7,6 @@ inside and asks no other host for anything; every text from the data is escaped.
 from __future__ import annotations
 
 import dataclasses
-import html
 import json
 from importlib.metadata import version
 from pathlib import Path
@@ -18,6 +17,8 @@ import pandas as pd
 
 import pvf
 from pvf import plotting
+from pvf._card_pages import FRAGMENT_STYLE, content_policy, in_html
+from pvf._outputs import write_whole
 from pvf._report_pages import PAGE, STYLE, Figure, HtmlWriter, MarkdownWriter, Writer
 from pvf.columns import kinds_frame
 from pvf.metrics import InterventionEfficiencyDisplay, intervention_efficiency_score
@@ -192,13 +193,14 @@ def efficiency_figure(selection: Selection) -> Figure:
             InterventionEfficiencyDisplay.from_predictions(
                 y,
                 np.asarray(selection.models[name].predict(X)),
-                name=f"{name} ({', '.join(rules)})",
+                # Our words first: matplotlib leaves out of a legend what begins with "_".
+                name=f"{', '.join(rules)}: {plotting.label(name)}",
                 n_bootstraps=selection.settings["n_bootstraps"] if place == 0 else 0,
                 random_state=selection.settings["seed"],
                 ax=axes,
             )
         axes.axvline(gamma, color="0.35", linewidth=1, linestyle="-.", label=f"γ = {gamma:g}")
-        axes.legend(frameon=False, fontsize="small")
+        plotting.as_written(axes.legend(frameon=False, fontsize="small").get_texts())
     listed = "; ".join(
         f"{rule} {row['IE']:.2f}" for rule, row in selection.judged.loc[list(RULES)].iterrows()
     )
@@ -342,8 +344,9 @@ def as_json(selection: Selection) -> str:
 def as_html(selection: Selection) -> str:
     """Return the report as one HTML page that needs no other file and no network."""
     body = _render(selection, HtmlWriter())
-    title = f"Which model for {html.escape(selection.data.target)}?"
-    return PAGE.format(title=title, style=STYLE, body=body)
+    title = in_html(f"Which model for {selection.data.target}?")
+    policy = content_policy(STYLE, FRAGMENT_STYLE)
+    return PAGE.format(policy=policy, title=title, style=STYLE, body=body)
 
 
 def as_markdown(selection: Selection) -> str:
@@ -352,7 +355,7 @@ def as_markdown(selection: Selection) -> str:
 
 
 def write_report(selection: Selection, path: str | Path) -> Path:
-    """Write the report; the ending of the file's name says as what.
+    """Write the report in one step; the ending of the file's name says as what.
 
     Parameters
     ----------
@@ -368,18 +371,16 @@ def write_report(selection: Selection, path: str | Path) -> Path:
     ------
     ValueError
         If the ending is another.
+    OSError
+        If the file cannot be written; one of that name stays as it was.
     """
     path = Path(path)
     writers = dict(zip(FORMATS, (as_html, as_markdown, as_json), strict=True))
     if path.suffix.lower() not in writers:
         raise ValueError(f"path must end in {', '.join(FORMATS)}, got {path.name!r}.")
     text = writers[path.suffix.lower()](selection)
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    try:
-        unfinished.write_text(text, encoding="utf-8")
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    # A file's name may hold bytes that are no text; as an escape, JSON can hold them too.
+    write_whole(path, text.encode(errors="backslashreplace"))
     return path
 
 

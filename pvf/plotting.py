@@ -5,14 +5,17 @@ Matplotlib and seaborn are loaded when something is drawn, so that ``import pvf`
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from pvf._text import one_line, shortened
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.text import Text
 
-__all__ = ["PALETTE", "STYLE", "new_axes", "style"]
+__all__ = ["PALETTE", "STYLE", "as_written", "label", "new_axes", "style"]
 
 #: Each has a contrast of 3:1 or more with white. They differ in lightness as well as in hue, so
 #: that any two are 25 or more apart in CIELAB, for usual sight and for each colour blindness.
@@ -72,3 +75,36 @@ def new_axes(**figure_kwargs: Any) -> Axes:
 
     with style():
         return plt.subplots(**figure_kwargs)[1]
+
+
+def label(name: object) -> str:
+    r"""Return a name that somebody else gave as it stands in a figure: one line, not too long.
+
+    Parameters
+    ----------
+    name : object
+        Shown by its `str`.
+
+    Returns
+    -------
+    str
+        At most 60 characters; a longer name is cut in the middle.
+
+    Examples
+    --------
+    >>> label("income\n($)")
+    'income ($)'
+    """
+    return shortened(one_line(str(name)), 60)
+
+
+def as_written(texts: Iterable[Text]) -> None:
+    """Draw texts that hold names as they are: ``$`` begins no mathematics in them.
+
+    Parameters
+    ----------
+    texts : iterable of matplotlib Text
+        Such as those of a legend, or tick labels.
+    """
+    for text in texts:
+        text.set_parse_math(False)

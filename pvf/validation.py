@@ -140,10 +140,13 @@ class PerturbationValidationResult:
         marks: dict[str, Any] = {"linestyle": "none", "zorder": 3}
         ax.plot(self.aggregated[shown], rows, "D", color=orange, label="aggregated", **marks)
         ax.plot(self.unperturbed[shown], rows, "x", color="0.2", label="unperturbed", **marks)
-        labels = [self.names[i] + (" (selected)" if i == self.best_index else "") for i in shown]
+        labels = [
+            plotting.label(self.names[i]) + (" (selected)" if i == self.best_index else "")
+            for i in shown
+        ]
         ax.set_yticks(rows, labels)
         ax.set(xlabel="score on the perturbed validation sets")
-        ax.legend(frameon=False)
+        plotting.as_written([*ax.get_yticklabels(), *ax.legend(frameon=False).get_texts()])
         return ax
 
 

@@ -113,6 +113,13 @@ def _refuse_outputs(hint: str, outputs: tuple[Path, ...], *inputs: Path) -> None
 @click.option("--missing", multiple=True, help="Another spelling of a missing value, such as -999.")
 @click.option("--seed", default=0, show_default=True, type=SEED)
 @click.option("--jobs", default=1, show_default=True, type=Jobs(), help="Workers; -1 is all cores.")
+@click.option(
+    "--most-minutes",
+    default=15.0,
+    show_default=True,
+    type=click.FloatRange(0, min_open=True),
+    help="A run that would take longer, by a probe before it, is refused.",
+)
 def select(
     csv: Path,
     target: str,
@@ -132,6 +139,7 @@ def select(
     missing: tuple[str, ...],
     seed: int,
     jobs: int,
+    most_minutes: float,
 ) -> None:
     """Select a model from your own CSV by three rules, and say what the choice is worth.
 
@@ -169,6 +177,7 @@ def select(
             test_share=test_share,
             seed=seed,
             n_jobs=jobs,
+            most_minutes=most_minutes,
         )
     except TableError as error:
         raise click.ClickException(" ".join(str(error).split())) from error

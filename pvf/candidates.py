@@ -29,15 +29,18 @@ from pvf.csv_table import TableError
 __all__ = [
     "POOLS",
     "MixedEncoder",
+    "columns_to_screen",
     "encoder",
     "load_pool",
     "logistic_pairs",
     "make_pool",
     "shallow_trees",
+    "strength_alone",
 ]
 
 POOLS = ("pairs", "trees")
 DEPTHS, LEAVES = (1, 2, 3, 4), (0.01, 0.03, 0.1, 0.2)
+MOST_PAIRS = 45
 
 
 class MixedEncoder(TransformerMixin, BaseEstimator):
@@ -163,7 +166,12 @@ def encoder(columns: Sequence[Column], *, scale: bool = True) -> MixedEncoder:
 
 
 def logistic_pairs(
-    columns: Sequence[Column], X: pd.DataFrame, y: NDArray[np.intp], *, most: int = 45
+    columns: Sequence[Column],
+    X: pd.DataFrame,
+    y: NDArray[np.intp],
+    *,
+    most: int = MOST_PAIRS,
+    screen: bool = True,
 ) -> dict[str, Pipeline]:
     """Make logistic regressions on pairs of columns, as in the paper's synthetic experiment.
 
@@ -178,6 +186,9 @@ def logistic_pairs(
     most : int, default=45
         How many pairs at most. If there are more, those of the columns that separate the classes
         best by themselves, by the area under the ROC curve in the training rows.
+    screen : bool, default=True
+        Whether to look which columns those are, by a model of each. Without it the first columns
+        are taken, which is enough to find out how long such models take.
 
     Returns
     -------
@@ -186,17 +197,61 @@ def logistic_pairs(
         the same, since otherwise models of a rare outcome flag nobody.
     """
     check_integer("most", most, 1)
-    strength = {}
-    for column in columns:
-        alone = _logistic([column]).fit(X, y)
-        strength[column.name] = roc_auc_score(y, alone.predict_proba(X)[:, 1])
-    n_columns = max(n for n in range(2, most + 2) if n * (n - 1) // 2 <= most)
-    leading = sorted(strength, key=lambda name: (-strength[name], name))[:n_columns]
-    chosen = [column for column in columns if column.name in leading]
+    n_columns = _columns_for(most)
+    chosen = list(columns)[: None if screen else n_columns]
+    if len(chosen) > n_columns:
+        strength = {column.name: strength_alone(column, X, y) for column in columns}
+        leading = sorted(strength, key=lambda name: (-strength[name], name))[:n_columns]
+        chosen = [column for column in columns if column.name in leading]
     if len(chosen) == 1:
         return {f"logistic: {chosen[0].name}": _logistic(chosen)}
     pairs = itertools.combinations(chosen, 2)
     return {f"logistic: {a.name} + {b.name}": _logistic([a, b]) for a, b in pairs}
+
+
+def columns_to_screen(pool: str, columns: Sequence[Column]) -> list[Column]:
+    """Return the columns of which `make_pool` fits a model each, to see which of them lead.
+
+    Parameters
+    ----------
+    pool : str
+        As in `make_pool`.
+    columns : sequence of Column
+        Feature columns.
+
+    Returns
+    -------
+    list of Column
+        All of them where there are more than pairs are made of; otherwise none.
+
+    Examples
+    --------
+    >>> many = [Column(f"x{place}", "numeric") for place in range(12)]
+    >>> len(columns_to_screen("pairs,trees", many)), len(columns_to_screen("trees", many))
+    (12, 0)
+    """
+    screens = "pairs" in _parts(pool) and len(columns) > _columns_for(MOST_PAIRS)
+    return list(columns) if screens else []
+
+
+def strength_alone(column: Column, X: pd.DataFrame, y: NDArray[np.intp]) -> float:
+    """Return how well a column separates the classes by itself, as `logistic_pairs` asks it.
+
+    Parameters
+    ----------
+    column : Column
+    X : DataFrame of shape (n_samples, n_features)
+        Training rows.
+    y : ndarray of 0 and 1 of shape (n_samples,)
+        Their outcome.
+
+    Returns
+    -------
+    float
+        Area under the ROC curve of the column's logistic regression in these rows.
+    """
+    alone = _logistic([column]).fit(X, y)
+    return float(roc_auc_score(y, alone.predict_proba(X)[:, 1]))
 
 
 def shallow_trees(columns: Sequence[Column], *, seed: int = 0) -> dict[str, Pipeline]:
@@ -236,7 +291,13 @@ def shallow_trees(columns: Sequence[Column], *, seed: int = 0) -> dict[str, Pipe
 
 
 def make_pool(
-    pool: str, columns: Sequence[Column], X: pd.DataFrame, y: NDArray[np.intp], *, seed: int = 0
+    pool: str,
+    columns: Sequence[Column],
+    X: pd.DataFrame,
+    y: NDArray[np.intp],
+    *,
+    seed: int = 0,
+    screen: bool = True,
 ) -> dict[str, Any]:
     """Make the candidates that a pool's name stands for.
 
@@ -253,6 +314,8 @@ def make_pool(
         Their outcome.
     seed : int, default=0
         For `shallow_trees`.
+    screen : bool, default=True
+        For `logistic_pairs`.
 
     Returns
     -------
@@ -265,9 +328,9 @@ def make_pool(
         If there is no such pool, or two candidates have one name.
     """
     made: dict[str, Any] = {}
-    for part in filter(None, (piece.strip() for piece in pool.split(","))):
+    for part in _parts(pool):
         if part == "pairs":
-            more: Mapping[str, Any] = logistic_pairs(columns, X, y)
+            more: Mapping[str, Any] = logistic_pairs(columns, X, y, screen=screen)
         elif part == "trees":
             more = shallow_trees(columns, seed=seed)
         else:
@@ -322,6 +385,15 @@ def load_pool(path: str, columns: Sequence[Column]) -> dict[str, Any]:
         if not is_classifier(estimator):
             raise TableError(f"pool {path!r}: {key!r} is {estimator!r:.60}, no classifier.")
     return {str(key): estimator for key, estimator in made.items()}
+
+
+def _parts(pool: str) -> list[str]:
+    return [part for part in (piece.strip() for piece in pool.split(",")) if part]
+
+
+def _columns_for(most: int) -> int:
+    """Return of how many columns there are at most so many pairs."""
+    return max(n for n in range(2, most + 2) if n * (n - 1) // 2 <= most)
 
 
 def _logistic(columns: Sequence[Column]) -> Pipeline:

@@ -7,25 +7,23 @@ rule, PVF and PMV select, and judges the selected models on patients that nobody
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
+from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.utils.class_weight import compute_sample_weight
 from threadpoolctl import threadpool_limits
-from tqdm import tqdm
 
 from pvf._checks import check_integer, check_number
-from pvf.candidates import make_pool
+from pvf._run_time import Progress, expected_seconds, in_words, timed, without_a_trace
+from pvf.candidates import columns_to_screen, make_pool, strength_alone
 from pvf.columns import Column
 from pvf.csv_table import TableError
 from pvf.metrics import (
@@ -343,6 +341,7 @@ def select(
     seed: int = 0,
     n_jobs: int | None = None,
     progress: bool | None = None,
+    most_minutes: float = 15.0,
 ) -> Selection:
     """Fit a pool of candidates and let three rules select from it.
 
@@ -376,7 +375,12 @@ def select(
     n_jobs : int or None
         Workers, as joblib takes them; the result has the same bits for any number.
     progress : bool or None
-        Progress bar on standard error; by default only on a terminal.
+        Whether to say on standard error how long the run will take and how far it is: on a
+        terminal by a bar, elsewhere by a line for each stage and a line a minute. By default
+        runs of less than a minute are silent where there is no terminal.
+    most_minutes : float, default=15
+        A run that a probe expects to take longer is refused before anything else is fitted. How
+        fast the machine is decides on that alone: what runs gives the same result everywhere.
 
     Returns
     -------
@@ -385,13 +389,16 @@ def select(
     Raises
     ------
     TableError
-        The pool cannot be loaded, or a candidate cannot be fitted to these data.
+        The pool cannot be loaded, a candidate cannot be fitted to these data, or the run would
+        take longer than ``most_minutes``.
     ValueError, TypeError
         An argument is of the wrong kind or range.
     """
     settings = {name: value for name, value in locals().items() if name not in _NO_SETTINGS}
     check_number("capacity", capacity, 0, 1, left_open=True)
-    check_integer("n_bootstraps", n_bootstraps, 1)
+    check_number("most_minutes", most_minutes, 0, left_open=True)
+    for name in ("n_sets", "n_replicas", "n_repeats", "n_bootstraps"):
+        check_integer(name, settings[name], 1)
     check_integer("seed", seed, 0)
     sigma = check_number("sigma", sigma, 0)
     levels = sorted({*(check_number("sigmas", level, 0) for level in sigmas), sigma})
@@ -401,26 +408,39 @@ def select(
     X_val, y_val = data.X.iloc[parts.validation], data.y[parts.validation]
     changes = {"change_probability": change_probability, "shift_decay": shift_decay}
     sets: dict[str, Any] = {"n_sets": n_sets, "n_replicas": n_replicas, "aggregate": aggregate}
-    show = sys.stderr.isatty() if progress is None else progress
-    with threadpool_limits(limits=1):  # sums run in another order on more threads
-        candidates = make_pool(pool, data.features, X_train, y_train, seed=seed)
-        with _bar(2 * len(candidates) + len(levels), show=show) as step:
-            models = _fitted(candidates, X_train, y_train, n_jobs, step)
-            by_sigma = {}
-            for level in levels:
-                noise = perturbation_of(data.features, X_train, sigma=level, **changes)
-                by_sigma[level] = perturbation_validation(
-                    models,
-                    X_val,
-                    y_val,
-                    perturbation=noise,
-                    scoring=intervention_efficiency_scorer(capacity),
-                    random_state=seed,
-                    n_jobs=n_jobs,
-                    **sets,
-                )
-                step(f"PVF, σ = {level:g}")
-            pmv = _pmv_scores(candidates, X_train, y_train, n_repeats, seed, n_jobs, step)
+    # Sums run in another order on more threads.
+    with threadpool_limits(limits=1), Progress("select", show=progress) as run:
+        run.stage("finding out how long this takes")
+        screened = columns_to_screen(pool, data.features)
+        candidates = make_pool(pool, data.features, X_train, y_train, seed=seed, screen=False)
+        noise = perturbation_of(data.features, X_train, sigma=sigma, **changes)
+        seconds = _expected(
+            candidates, screened, (X_train, y_train), X_val, noise, settings, n_jobs
+        )
+        what = f"{len(candidates)} candidates, {len(data.X):,} rows, {len(data.features):,} columns"
+        _refuse_a_long_run(seconds, most_minutes, what, n_sets)
+        run.expect(sum(seconds.values()) / 60, what)
+        if screened:
+            run.stage("finding the columns for pairs")
+            candidates = make_pool(pool, data.features, X_train, y_train, seed=seed)
+        models = _fitted(candidates, X_train, y_train, n_jobs, run)
+        run.stage("PVF at each noise level", len(levels))
+        by_sigma = {}
+        for level in levels:
+            noise = perturbation_of(data.features, X_train, sigma=level, **changes)
+            by_sigma[level] = perturbation_validation(
+                models,
+                X_val,
+                y_val,
+                perturbation=noise,
+                scoring=intervention_efficiency_scorer(capacity),
+                random_state=seed,
+                n_jobs=n_jobs,
+                **sets,
+            )
+            run.step()
+        pmv = _pmv_scores(candidates, X_train, y_train, n_repeats, seed, n_jobs, run)
+        run.stage("judging what was selected")
         scores = _scores(by_sigma[sigma], pmv)
         tied = {rule: scores.index[tied_best(scores[rule].to_numpy())].tolist() for rule in RULES}
         draws: dict[str, Any] = {"capacity": capacity, "n_bootstraps": n_bootstraps, "seed": seed}
@@ -457,19 +477,65 @@ def _flags(model: Any, X: pd.DataFrame) -> NDArray[np.bool_]:
     return np.asarray(model.predict(X)) == 1
 
 
-_NO_SETTINGS = ("data", "n_jobs", "progress")
+_NO_SETTINGS = ("data", "n_jobs", "progress", "most_minutes")
+#: Fewer perturbed sets are not advised to anybody.
+FEWEST_SETS = 10
+#: Rows that candidates predict at once when their speed is measured, where sets are small.
+PROBE_ROWS = 20_000
 
 
-@contextmanager
-def _bar(n_steps: int, *, show: bool) -> Iterator[Callable[[str], None]]:
-    """Draw a progress bar; yield what takes it one step further and says what was done."""
-    with tqdm(total=n_steps, disable=not show, leave=False, file=sys.stderr) as bar:
+def _expected(
+    candidates: Mapping[str, Any],
+    screened: Sequence[Column],
+    train: tuple[pd.DataFrame, NDArray[np.intp]],
+    X_val: pd.DataFrame,
+    noise: Perturbation,
+    settings: Mapping[str, Any],
+    n_jobs: int | None,
+) -> dict[str, float]:
+    """Return the seconds that each stage will take, from a few candidates and one sample."""
+    rng, n_sets, n_replicas = np.random.default_rng(0), settings["n_sets"], settings["n_replicas"]
+    n_probed = min(n_sets, max(1, PROBE_ROWS // (n_replicas * len(X_val))))
+    sampler = noise._prepare(X_val)
 
-        def step(done: str) -> None:
-            bar.set_description(done, refresh=False)
-            bar.update()
+    def perturbed() -> pd.DataFrame:
+        draws = [sampler.draw(n_replicas, rng) for _ in range(n_probed)]
+        return sampler.assemble(draws, n_replicas)
 
-        yield step
+    def times_of(name: str, estimator: Any) -> NDArray[np.float64]:
+        model, fit = timed(_fit, name, estimator, *train)
+        known, new = timed(model.predict, train[0])[1], timed(model.predict, rows)[1]
+        return np.array([fit, fit + known, new / n_probed])
+
+    with without_a_trace():
+        rows, draw = timed(perturbed)
+        screen = timed(strength_alone, screened[0], *train)[1] if screened else 0.0
+        fit, refit, predict = expected_seconds(candidates, times_of)
+    n_workers = min(effective_n_jobs(n_jobs), cpu_count())
+    n_refits = settings["n_repeats"] * len(_pmv_levels(train[1]))
+    return {
+        "candidates": screen * len(screened) + fit / n_workers,
+        "PVF": len(settings["sigmas"]) * n_sets * (draw / n_probed + predict) / n_workers,
+        "PMV": n_refits * refit / n_workers,
+    }
+
+
+def _refuse_a_long_run(
+    seconds: Mapping[str, float], most_minutes: float, what: str, n_sets: int
+) -> None:
+    """Raise TableError where the stages take too long together; say what would do."""
+    minutes = sum(seconds.values()) / 60
+    if minutes <= most_minutes:
+        return
+    enough = 5 * int(np.ceil(1.25 * minutes / 5))  # no machine is twice equally fast
+    spare = most_minutes - minutes + seconds["PVF"] / 60
+    fewer = int(0.8 * n_sets * spare / (seconds["PVF"] / 60))
+    sets = f", and {fewer} perturbed sets (--sets) do" if fewer >= FEWEST_SETS else ""
+    raise TableError(
+        f"This run would take {in_words(minutes)} ({what}), and most_minutes is {most_minutes:g}: "
+        f"--most-minutes {enough} lets it run{sets}; fewer rows, columns or candidates (--pool) "
+        "take less."
+    )
 
 
 def _fitted(
@@ -477,15 +543,16 @@ def _fitted(
     X: pd.DataFrame,
     y: NDArray[np.intp],
     n_jobs: int | None,
-    step: Callable[[str], None],
+    run: Progress,
 ) -> dict[str, Any]:
+    run.stage("fitting candidates", len(pool))
     tasks = (delayed(_fit)(name, estimator, X, y) for name, estimator in pool.items())
     models = {}
     for name, model in zip(
         pool, Parallel(n_jobs=n_jobs, return_as="generator")(tasks), strict=True
     ):
         models[name] = model
-        step("candidates")
+        run.step()
     return models
 
 
@@ -501,6 +568,12 @@ def _fit(name: str, estimator: Any, X: pd.DataFrame, y: NDArray[np.intp]) -> Any
         ) from error
 
 
+def _pmv_levels(y: NDArray[np.intp]) -> list[float]:
+    """Return those of the paper's noise levels that flip a label in each class."""
+    fewest = int(np.bincount(y).min())
+    return [level for level in PAPER_NOISE_LEVELS if level == 0 or level * fewest > 0.5]
+
+
 def _pmv_scores(
     pool: Mapping[str, Any],
     X: pd.DataFrame,
@@ -508,17 +581,15 @@ def _pmv_scores(
     n_repeats: int,
     seed: int,
     n_jobs: int | None,
-    step: Callable[[str], None],
+    run: Progress,
 ) -> list[float]:
-    """PMV of each candidate, at those of the paper's levels that flip a label in each class."""
-    fewest = int(np.bincount(y).min())
-    levels = [level for level in PAPER_NOISE_LEVELS if level == 0 or level * fewest > 0.5]
-    scorer = pmv_scorer(noise_levels=levels, n_repeats=n_repeats, random_state=seed)
+    run.stage("PMV, candidate by candidate", len(pool))
+    scorer = pmv_scorer(noise_levels=_pmv_levels(y), n_repeats=n_repeats, random_state=seed)
     tasks = (delayed(scorer)(estimator, X, y) for estimator in pool.values())
     scores = []
     for score in Parallel(n_jobs=n_jobs, return_as="generator")(tasks):
         scores.append(score)
-        step("PMV")
+        run.step()
     return scores
 
 

@@ -105,6 +105,8 @@ def run(
 def book(context: click.Context, mode: str) -> None:
     """Run what has changed, build the book in _build/html and check it.
 
+    While another run or build of this book is at work, a second one says so and waits.
+
     In full mode all tables of book/results are first made anew, in build/tables, and compared with
     the committed ones. Finished blocks are kept in build/shards: an interrupted run goes on from
     there, and the notebooks find there what the tables needed too.

@@ -5,8 +5,10 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from html.parser import HTMLParser
 from importlib.metadata import version
 from pathlib import Path
@@ -14,7 +16,7 @@ from pathlib import Path
 import nbformat
 from sphinx_external_toc.parsing import parse_toc_yaml
 
-from pvf.notebooks import library_path, plan_jobs, refuse_errors, run_jobs
+from pvf.notebooks import alone, library_path, plan_jobs, refuse_errors, run_jobs
 from pvf.pairs import source_stems, write_pairs
 from pvf.project import BookError, Project
 
@@ -50,6 +52,8 @@ def make_book(
 ) -> Path:
     """Bring pairs, executed notebooks and pages up to date, and check the result.
 
+    While another process runs or builds this book, a second one says so and waits.
+
     Parameters
     ----------
     project : Project
@@ -73,14 +77,15 @@ def make_book(
         then left as it was.
     """
     check_builder()
-    chapters = chapter_stems(project)
-    for stem in write_pairs(project):
-        report(f"notebooks/{stem}.ipynb: made from notebooks/{stem}.py")
-    jobs = plan_jobs(project, chapters, mode=mode)
-    run_jobs(project, jobs, progress=progress, report=report)
-    check_chapters(project)
-    report("building the pages")
-    build_pages(project)
+    with alone(project, report):
+        chapters = chapter_stems(project)
+        for stem in write_pairs(project):
+            report(f"notebooks/{stem}.ipynb: made from notebooks/{stem}.py")
+        jobs = plan_jobs(project, chapters, mode=mode)
+        run_jobs(project, jobs, progress=progress, report=report)
+        check_chapters(project)
+        report("building the pages")
+        build_pages(project)
     return project.html / "index.html"
 
 
@@ -149,15 +154,26 @@ def build_pages(project: Project) -> None:
     """Build all pages anew, with warnings as errors, and replace the book only if it passes.
 
     Building afresh matters: a page that Sphinx keeps from an earlier build keeps its warnings to
-    itself.
+    itself. Each build has a folder of its own, since the builder of a process that was killed may
+    live on for a while.
 
     Raises
     ------
     BookError
         If there is a warning, or `check_pages` finds fault.
     """
-    staging = project.root / "_build" / "staging"
-    shutil.rmtree(staging, ignore_errors=True)
+    with alone(project) as no_other:
+        for killed in project.html.parent.glob("staging*") if no_other else ():
+            shutil.rmtree(killed, ignore_errors=True)
+        project.html.parent.mkdir(exist_ok=True)
+        with tempfile.TemporaryDirectory(
+            prefix="staging-", dir=project.html.parent, ignore_cleanup_errors=True
+        ) as staging:
+            _build_in(Path(staging), project)
+
+
+def _build_in(staging: Path, project: Project) -> None:
+    """Build and check all pages in a folder, then put them in the place of the old ones."""
     started = time.time()
     options = ["--path-output", str(staging), "--all", "-n", "-W", "--keep-going", "-q"]
     done = subprocess.run(
@@ -175,10 +191,9 @@ def build_pages(project: Project) -> None:
         )
     built = staging / "_build" / "html"
     check_pages(built, toc_entries(project), started)
-    shutil.rmtree(project.html, ignore_errors=True)
-    project.html.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(FileNotFoundError):
+        project.html.replace(staging / "old")
     built.replace(project.html)
-    shutil.rmtree(staging)
 
 
 def _faults(log: str) -> str:

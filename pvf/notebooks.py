@@ -8,7 +8,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -17,6 +18,7 @@ from typing import Any
 
 import nbformat
 import papermill
+from filelock import AcquireReturnProxy, BaseFileLock, FileLock, Timeout
 from jupyter_client import AsyncKernelManager
 from jupyter_client.kernelspec import KernelSpec
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
@@ -24,6 +26,7 @@ from nbformat import NotebookNode
 from papermill.exceptions import PapermillExecutionError
 from papermill.execute import ERROR_MARKER_TAG
 
+from pvf._outputs import write_whole
 from pvf.pairs import read_source, source_stems
 from pvf.parameters import (
     Parameter,
@@ -167,6 +170,48 @@ def _time_limit(notebook: NotebookNode, mode: str) -> float:
     return float(limits.get(mode, TIME_LIMITS[mode]))
 
 
+@contextmanager
+def alone(project: Project, report: Callable[[str], None] = lambda _: None) -> Iterator[bool]:
+    """Wait until no other process makes the book's chapters or pages, and keep others out.
+
+    The system ends the hold of a process that dies, so that nothing is left to be removed by hand.
+    A process that holds it already may take it again.
+
+    Parameters
+    ----------
+    project : Project
+        The repository.
+    report : callable
+        Gets one line of text if there is another process to wait for.
+
+    Yields
+    ------
+    bool
+        Whether others are kept out; a disk that has no locks can't do that.
+    """
+    folder = project.root.resolve() / "_build"
+    with ExitStack() as held:
+        # Without a lock the pages are as whole, and only made twice.
+        with suppress(OSError, NotImplementedError):
+            folder.mkdir(exist_ok=True)
+            held.enter_context(_acquired(_lock(folder / "lock"), report))
+        yield _lock(folder / "lock").is_locked
+
+
+@cache
+def _lock(path: Path) -> BaseFileLock:
+    """Return the one lock of a path in this process, which counts how often it is held."""
+    return FileLock(path)
+
+
+def _acquired(lock: BaseFileLock, report: Callable[[str], None]) -> AcquireReturnProxy:
+    try:
+        return lock.acquire(timeout=0)
+    except Timeout:
+        report("another run or build of this book is at work; waiting for it to end")
+        return lock.acquire()
+
+
 def run_jobs(
     project: Project,
     jobs: Sequence[Job],
@@ -177,6 +222,9 @@ def run_jobs(
     report: Callable[[str], None] = lambda _: None,
 ) -> list[Path]:
     """Run notebooks one after another, each only if something that it depends on has changed.
+
+    Of two processes that make the book's chapters at once, the second says so and waits, and then
+    finds done what the first has done. In another folder both do all the work.
 
     Parameters
     ----------
@@ -206,23 +254,29 @@ def run_jobs(
     """
     folder = output or project.chapters
     folder.mkdir(parents=True, exist_ok=True)
-    paths = []
-    for job in jobs:
-        path = folder / f"{job.stem}.ipynb"
-        inputs = job_inputs(project, job)
-        change = "forced" if force else _first_change(path, inputs)
-        if change is None:
-            report(f"{job.stem}: unchanged ({job.scale} run)")
-        else:
+    shared = folder.resolve() == project.chapters.resolve()
+    with alone(project, report) if shared else nullcontext():
+        for job in jobs:
+            path, inputs = folder / f"{job.stem}.ipynb", job_inputs(project, job)
+            change = "forced" if force else _first_change(path, inputs)
+            if change is None:
+                report(f"{job.stem}: unchanged ({job.scale} run)")
+                continue
             report(f"{job.stem}: {job.scale} run, because {change}")
-            executed = execute(job, project.root, progress=progress)
-            seconds = executed.metadata.papermill["duration"]
-            noise = _strip_noise(executed)
-            _sign(executed, job, inputs, project)
-            _write(executed, path)
-            report(f"{job.stem}: done in {seconds:.1f} s" + _keep_noise(project, job.stem, noise))
-        paths.append(path)
-    return paths
+            report(_run_job(project, job, inputs, path, progress=progress))
+    return [folder / f"{job.stem}.ipynb" for job in jobs]
+
+
+def _run_job(
+    project: Project, job: Job, inputs: dict[str, Any], path: Path, *, progress: bool
+) -> str:
+    """Run one notebook, write its page, and say in one line what was done."""
+    executed = execute(job, project.root, progress=progress)
+    seconds = executed.metadata.papermill["duration"]
+    noise = _strip_noise(executed)
+    _sign(executed, job, inputs, project)
+    _write(executed, path)
+    return f"{job.stem}: done in {seconds:.1f} s" + _keep_noise(project, job.stem, noise)
 
 
 def is_current(project: Project, jobs: Sequence[Job]) -> bool:
@@ -416,7 +470,7 @@ def job_inputs(project: Project, job: Job) -> dict[str, Any]:
     files |= {
         project.relative(path): path
         for path in sorted(project.results.rglob("*"))
-        if path.is_file()
+        if path.is_file() and not path.name.startswith(".")  # a table that is being written
     }
     return {
         "the notebook": _digest(json.dumps(cells, sort_keys=True).encode()),
@@ -457,8 +511,8 @@ def _first_change(path: Path, inputs: Mapping[str, Any]) -> str | None:
     if not path.is_file():
         return "it has not been run yet"
     try:
-        before = nbformat.read(path, as_version=4).metadata["pvf"]["inputs"]
-    except (KeyError, ValueError):
+        before = dict(nbformat.read(path, as_version=4).metadata["pvf"]["inputs"])
+    except Exception:  # nbformat raises several unrelated kinds
         return "the executed notebook was not made by this command"
     changed = [name for name in {**inputs, **before} if inputs.get(name) != before.get(name)]
     return f"{changed[0]} changed" if changed else None
@@ -581,10 +635,8 @@ def _git(root: Path, *arguments: str) -> str:
 
 
 def _write(notebook: NotebookNode, path: Path) -> None:
-    """Write under another name first, so that a page is whole or absent."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
+    """Write a page, which is whole or absent."""
     try:
-        unfinished.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+        write_whole(path, (nbformat.writes(notebook) + "\n").encode())
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links
+        raise BookError(f"{path} cannot be written ({error})") from error

@@ -9,6 +9,7 @@ finished table as CSV beside a JSON file that says how it was made.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import importlib.metadata
 import io
@@ -16,7 +17,9 @@ import json
 import math
 import os
 import platform
+import random
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -61,6 +64,8 @@ _PACKAGES = (
     "torch",
 )
 _STALE_SECONDS = 24 * 3600
+#: Another run replaces a table and its provenance within milliseconds; a second is ample.
+_PAIR_TRIES, _PAIR_PAUSE = 20, 0.05
 #: Names the folder of shards where a caller names none, so that one setting serves all notebooks.
 SHARDS_VARIABLE = "PVF_SHARDS"
 
@@ -86,7 +91,8 @@ def run_blocks(
     ``joblib.parallel_config(backend="dask")`` sends them to a cluster. With `out`, the worker that
     computed a block writes it as a Parquet shard whose name holds the SHA-256 of its bytes: under
     a temporary name first, then renamed. A second call with the same arguments reads the shards
-    that are whole and computes the others.
+    that are whole and computes the others. Two calls at once may share a folder: each ends with
+    the whole table, and blocks that neither had finished are computed twice.
 
     Parameters
     ----------
@@ -133,7 +139,7 @@ def run_blocks(
     Warns
     -----
     UserWarning
-        If a shard is truncated or altered, and computed again.
+        If a shard is truncated, altered or not a file, and its block is computed again.
 
     Examples
     --------
@@ -150,7 +156,10 @@ def run_blocks(
     identity = _identity(study, settings, version)
     out = os.environ.get(SHARDS_VARIABLE) or None if out is None else out
     folder = None if out is None else shard_folder(out, study, settings, version)
-    frames = {} if folder is None else _finished_frames(folder, identity, blocks)
+    frames: dict[int, pd.DataFrame] = {}
+    damaged: dict[int, list[Path]] = {}
+    if folder is not None:
+        frames, damaged = _finished_frames(folder, identity, blocks)
     missing = [position for position in range(len(blocks)) if position not in frames]
     if folder is not None and missing:
         _prepare_folder(folder, identity)
@@ -172,6 +181,7 @@ def run_blocks(
         for position, result in _run(tasks, len(missing), n_jobs):
             if folder is not None:
                 result = _shard_of_worker(result, identity, blocks[position])  # noqa: PLW2901
+                _remove_damaged(damaged.get(position, []), identity, blocks[position])
             frames[position] = result
             bar.update()
     return _concatenated([frames[position] for position in range(len(blocks))], blocks)
@@ -306,16 +316,29 @@ def _write_shard(frame: pd.DataFrame, folder: Path, identity: dict[str, Any], bl
     pq.write_table(table.replace_schema_metadata(metadata), sink, compression="zstd")
     content = sink.getvalue().to_pybytes()
     name = f"{_slug(block)}.{hashlib.sha256(content).hexdigest()}.parquet"
+    _remove_folder(folder / name)
     _write_atomically(folder / name, content)
     return folder / name
 
 
 def _read_shard(path: Path, identity: dict[str, Any], block: Any) -> pd.DataFrame | None:
-    """Return the frame in a shard, or None if its bytes or its identity are not what they say."""
-    content = path.read_bytes()
-    if hashlib.sha256(content).hexdigest() != path.name.split(".")[-2]:
+    """Return the frame in a shard, or None if its bytes or its identity are not what they say.
+
+    Whatever else bears a shard's name, such as a folder, a pipe or a file that can't be read, is
+    no shard. Only if nothing does, FileNotFoundError is raised.
+    """
+    try:
+        if not path.is_file():  # to open a pipe would wait for ever
+            path.lstat()
+            return None
+        content = path.read_bytes()
+        if hashlib.sha256(content).hexdigest() != path.name.split(".")[-2]:
+            return None
+        table = pq.read_table(io.BytesIO(content))
+    except FileNotFoundError:
+        raise
+    except (OSError, pa.ArrowException):
         return None
-    table = pq.read_table(io.BytesIO(content))
     if (table.schema.metadata or {}).get(b"pvf") != _shard_metadata(identity, block):
         return None
     return table.to_pandas()
@@ -323,35 +346,63 @@ def _read_shard(path: Path, identity: dict[str, Any], block: Any) -> pd.DataFram
 
 def _finished_frames(
     folder: Path, identity: dict[str, Any], blocks: list[Any]
-) -> dict[int, pd.DataFrame]:
-    """Frames of all blocks whose shard is whole, by position; damaged shards are removed."""
+) -> tuple[dict[int, pd.DataFrame], dict[int, list[Path]]]:
+    """Frames of all blocks whose shard is whole, and the damaged shards, by position.
+
+    Damaged shards stay until their block is computed again: another run may be putting a whole one
+    in their place at this moment.
+    """
     shards: dict[str, list[Path]] = {}
     for path in sorted(folder.glob("*.parquet")):
         shards.setdefault(path.name.split(".")[0], []).append(path)
-    frames = {}
+    frames: dict[int, pd.DataFrame] = {}
+    damaged: dict[int, list[Path]] = {}
     for position, block in enumerate(blocks):
-        for path in shards.get(_slug(block), []):
-            frame = _read_shard(path, identity, block)
-            if frame is not None:
-                frames[position] = frame
-                break
+        frame, faulty = _first_whole(shards.get(_slug(block), []), identity, block)
+        if frame is not None:
+            frames[position] = frame
+            _remove_damaged(faulty, identity, block)
+        elif faulty:
+            damaged[position] = faulty
             warnings.warn(
                 f"the shard of the block {block!r} is truncated or altered and is computed "
-                f"again: {path}",
+                f"again: {faulty[0]}",
                 stacklevel=3,
             )
-            _remove(path)
-    return frames
+    return frames, damaged
+
+
+def _first_whole(
+    paths: list[Path], identity: dict[str, Any], block: Any
+) -> tuple[pd.DataFrame | None, list[Path]]:
+    """Frame in the first whole shard of a block, if any, and the damaged ones before it."""
+    faulty: list[Path] = []
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):  # another run has removed it
+            frame = _read_shard(path, identity, block)
+            if frame is not None:
+                return frame, faulty
+            faulty.append(path)
+    return None, faulty
+
+
+def _remove_damaged(paths: list[Path], identity: dict[str, Any], block: Any) -> None:
+    """Remove the shards that were damaged, but for those that have become whole since."""
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):
+            if _read_shard(path, identity, block) is None:
+                _remove(path)
 
 
 def _shard_of_worker(path: Path, identity: dict[str, Any], block: Any) -> pd.DataFrame:
     """Frame in a shard that a worker has just written."""
-    if not path.exists():
+    try:
+        frame = _read_shard(path, identity, block)
+    except FileNotFoundError as error:
         raise FileNotFoundError(
-            f"the worker's shard of the block {block!r} is not to be seen here: {path}; "
-            "out must be on a file system that all workers share"
-        )
-    frame = _read_shard(path, identity, block)
+            f"the worker's shard of the block {block!r} is not to be seen here: {path}; out must "
+            "be on a file system that all workers share, and nobody may empty it during a run"
+        ) from error
     if frame is None:
         raise OSError(f"the shard of the block {block!r} was damaged while being written: {path}")
     return frame
@@ -364,10 +415,15 @@ def _prepare_folder(folder: Path, identity: dict[str, Any]) -> None:
     except OSError as error:
         raise _write_error(error, folder) from error
     _write_atomically(folder / "settings.json", _pretty_bytes(identity))
-    for path in folder.glob(".*.tmp"):
-        with contextlib.suppress(FileNotFoundError):
-            if time.time() - path.stat().st_mtime > _STALE_SECONDS:
-                path.unlink()
+    _remove_stale(folder, ".*.tmp")
+
+
+def _remove_stale(folder: Path, pattern: str) -> None:
+    """Remove temporary files so old that no run can still be writing them."""
+    for path in folder.glob(pattern):
+        with contextlib.suppress(OSError):  # gone already, or somebody else's: it does no harm
+            if time.time() - path.lstat().st_mtime > _STALE_SECONDS:
+                _remove(path)
 
 
 def _write_atomically(path: Path, content: bytes) -> None:
@@ -410,11 +466,27 @@ def _write_error(error: OSError, path: Path) -> OSError:
 
 
 def _remove(path: Path) -> None:
-    """Remove a file, or say why it can't be."""
+    """Remove a file or a folder, or say why it can't be; one that is gone already is no fault."""
+    _remove_folder(path)
     try:
         path.unlink(missing_ok=True)
     except OSError as error:
         raise _write_error(error, path) from error
+
+
+def _remove_folder(path: Path) -> None:
+    """Remove a folder, if the path is one, from where a file is to be written."""
+    if not path.is_dir() or path.is_symlink():
+        return
+    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
+    try:
+        # The slash makes this fail if another run has put a file there since.
+        os.rename(f"{path}/", aside)  # noqa: PTH104  pathlib drops the slash
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise _write_error(error, path) from error
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 # --- result tables ------------------------------------------------------------------------------
@@ -463,7 +535,7 @@ def write_result(
 
     The CSV has the same bytes whenever the table is the same: UTF-8, ``\n``, floats with the
     fewest digits that read back as the same number. Each file is written under a temporary name
-    and renamed.
+    and renamed. Of two processes that write one table at once, the later leaves the pair.
 
     Parameters
     ----------
@@ -528,9 +600,51 @@ def write_result(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _write_error(error, folder) from error
-    _write_atomically(folder / f"{name}.csv", content)
-    _write_atomically(folder / f"{name}.json", _pretty_bytes(facts))
+    _remove_stale(folder, f".{name}.*.tmp")
+    _write_pair(folder / f"{name}.csv", content, _pretty_bytes(facts))
     return folder / f"{name}.csv"
+
+
+def _write_pair(table: Path, content: bytes, facts: bytes) -> None:
+    """Write a table and its provenance, so that no two processes leave one half each.
+
+    Each looks at the pair after its last rename. The last of all renames is therefore followed by
+    a look, and whoever sees a mixed pair then writes both halves anew.
+    """
+    for _ in range(_PAIR_TRIES):
+        _write_atomically(table, content)
+        _write_atomically(table.with_suffix(".json"), facts)
+        with contextlib.suppress(OSError, ValueError):
+            _read_pair(table)
+            return
+        time.sleep(_PAIR_PAUSE * random.random())  # else two in step stay in step
+    raise OSError(
+        errno.EBUSY,
+        f"cannot write {table.name} and its provenance as one pair, since another process keeps "
+        "writing them; end it first",
+        str(table.parent),
+    )
+
+
+def _read_pair(table: Path) -> tuple[bytes, dict[str, Any]]:
+    """Bytes of a table and its provenance, or ValueError if they are not of one run."""
+    described = table.with_suffix(".json")
+    content, text = table.read_bytes(), described.read_bytes()
+    try:
+        facts = json.loads(text)
+        recorded, _ = facts["sha256"], facts["columns"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(
+            f"{described.name} in {table.parent} is no provenance as write_result writes it "
+            f"({type(error).__name__}: {error}): it was altered or cut off"
+        ) from error
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != recorded:
+        raise ValueError(
+            f"{table.name} in {table.parent} has SHA-256 {digest}, but its provenance records "
+            f"{recorded}: the table was altered, or the two files are of different runs"
+        )
+    return content, facts
 
 
 def read_result(
@@ -557,7 +671,8 @@ def read_result(
     FileNotFoundError
         If the table or its provenance is missing.
     ValueError
-        If the table's bytes differ from the recorded checksum.
+        If the provenance can't be read, or the table's bytes differ from the checksum that it
+        records for longer than another process takes to replace both.
     """
     _check_name(name, "name")
     folder = results_folder() if folder is None else Path(folder)
@@ -565,13 +680,13 @@ def read_result(
     for path in paths:
         if not path.is_file():
             raise FileNotFoundError(f"the result {name!r} needs {path.name}, missing in {folder}")
-    content, facts = paths[0].read_bytes(), json.loads(paths[1].read_bytes())
-    digest = hashlib.sha256(content).hexdigest()
-    if digest != facts.get("sha256"):
-        raise ValueError(
-            f"{paths[0].name} in {folder} has SHA-256 {digest}, but its provenance records "
-            f"{facts.get('sha256')}: the table was altered, or the two files are of different runs"
-        )
+    for _ in range(_PAIR_TRIES):
+        with contextlib.suppress(ValueError):  # another process may have replaced one half only
+            content, facts = _read_pair(paths[0])
+            break
+        time.sleep(_PAIR_PAUSE)
+    else:
+        content, facts = _read_pair(paths[0])
     return _parsed(content, facts["columns"]), facts
 
 

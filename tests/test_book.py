@@ -185,7 +185,7 @@ def test_small_book_is_whole(small):
     project, _ = small
     check_pages(project.html, toc_entries(project), 0.0)
     assert (project.html / ".nojekyll").is_file()
-    assert not (project.root / "_build" / "staging").exists()
+    assert not list(project.html.parent.glob("staging*"))
 
 
 def test_warnings_fail_the_build_each_time(small):

@@ -272,4 +272,5 @@ def _is_masked(value: Any) -> bool:
     if isinstance(value, list | tuple):
         nested = (list, tuple, np.ma.MaskedArray)
         return any(_is_masked(part) for part in value if isinstance(part, nested))
-    return bool(np.ma.is_masked(value))
+    # pandas' nullable arrays have a mask too, and np.ma takes it for one of its own
+    return isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))

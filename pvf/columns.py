@@ -56,8 +56,9 @@ SCALES = tuple(
 
 _DOT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _COMMA = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?")
-_DOT_GROUPS = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")  # 1,234.5
-_COMMA_GROUPS = re.compile(r"[+-]?\d{1,3}(\.\d{3})+(,\d+)?")  # 1.234,5
+# No thousands begin with a zero, so 0,123 is a decimal.
+_DOT_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")  # 1,234.5
+_COMMA_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?")  # 1.234,5
 _INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
 _EITHER_COMMA = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _EITHER_DOT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
@@ -374,6 +375,7 @@ def _given_numbers(kind: str, values: list[str], notation: str, made: dict[str, 
     """Make a column numeric or ordinal because its reader says so."""
     name = made["name"]
     if not notation and kind == "numeric" and all(_ISO_DATE.fullmatch(v) for v in values):
+        _refuse_impossible_dates(name, values)
         return Column(kind="numeric", why="given by you: days", **{**made, "notation": "date"})
     if not notation and kind == "ordinal":
         order = _own_order(tuple(values))
@@ -384,12 +386,12 @@ def _given_numbers(kind: str, values: list[str], notation: str, made: dict[str, 
             f"levels from lowest to highest, as in {name}=ordinal:{'<'.join(sorted(values)[:3])}."
         )
     if not notation:
-        wrong = next(v for v in values if not _DOT.fullmatch(v) and not _COMMA.fullmatch(v))
-        raise TableError(f"Column {name!r} holds {wrong!r}; as numeric it takes numbers.")
+        wrong = next((repr(v) for v in values if not _is_number(v)), _in_two_notations(values))
+        raise TableError(f"Column {name!r} holds {wrong}; as numeric it takes numbers.")
     numbers = _numbers(values, notation)
     _refuse_infinite(name, values, numbers)
     if kind == "ordinal":
-        made = {**made, "levels": tuple(np.unique(numbers[np.isfinite(numbers)]).tolist())}
+        made = {**made, "levels": tuple(np.unique(numbers).tolist())}
     return Column(kind=kind, why="given by you", **{**made, "notation": notation})
 
 
@@ -421,8 +423,8 @@ def _notation(name: str, values: list[str], decimal: str | None, separator: str)
         return ""
     if decimal is None and separator == ";" and any("," in value for value in finite):
         decimal = ","
-    as_dot = all(_DOT.fullmatch(v) or _DOT_GROUPS.fullmatch(v) for v in finite)
-    as_comma = all(_COMMA.fullmatch(v) or _COMMA_GROUPS.fullmatch(v) for v in finite)
+    as_dot = all(_is_dot(value) for value in finite)
+    as_comma = all(_is_comma(value) for value in finite)
     if decimal is not None:
         return {".": "dot" if as_dot else "", ",": "comma" if as_comma else ""}[decimal]
     if all(_DOT.fullmatch(value) for value in finite):
@@ -480,12 +482,51 @@ def _refuse_infinite(name: str, values: list[str], numbers: NDArray[np.float64])
         )
 
 
+def _refuse_impossible_dates(name: str, values: list[str]) -> None:
+    for value in values:
+        try:
+            pd.Timestamp(value)
+        except ValueError as error:
+            raise TableError(f"Column {name!r} holds {value!r}, which is no date.") from error
+
+
+def _is_dot(value: str) -> bool:
+    return bool(_DOT.fullmatch(value) or _DOT_GROUPS.fullmatch(value))
+
+
+def _is_comma(value: str) -> bool:
+    return bool(_COMMA.fullmatch(value) or _COMMA_GROUPS.fullmatch(value))
+
+
+def _is_number(value: str) -> bool:
+    return _is_dot(value) or _is_comma(value)
+
+
+def _in_two_notations(values: list[str]) -> str:
+    """Say why values that each are a number are none together."""
+    for value in values:
+        if _CODE.fullmatch(value):
+            return f"{value!r}, which its leading zero makes a code"
+    not_dot = [v for v in values if not _is_dot(v)]
+    not_comma = [v for v in values if not _is_comma(v)]
+    if not_dot and not_comma:
+        return f"{not_dot[0]!r} and {not_comma[0]!r}, which are not of one notation"
+    return f"{(not_dot or not_comma)[0]!r}, whose decimal mark is not the one given"
+
+
 def _refuse_nearly_numbers(name: str, counts: pd.Series, values: list[str]) -> None:
     """Refuse a column of numbers with a few words in it: dropping it silently could cost most."""
-    odd = [v for v in values if not (_DOT.fullmatch(v) or _COMMA.fullmatch(v))]
+    if any(_CODE.fullmatch(value) for value in values):
+        return
+    odd = [value for value in values if not _is_number(value)]
+    if not odd:
+        raise TableError(
+            f"Column {name!r} holds {_in_two_notations(values)}; correct that, say which mark is "
+            "decimal, '.' or ',', or give the column's kind (nominal, ignored)."
+        )
     n_numbers = len(values) - len(odd)
     share = 1 - counts[odd].sum() / counts.sum()
-    if share < 0.8 or n_numbers < 5 or any(_CODE.fullmatch(value) for value in values):
+    if share < 0.8 or n_numbers < 5:
         return
     raise TableError(
         f"Column {name!r} holds numbers in {100 * share:.3g}% of its rows and {odd[0]!r} in "

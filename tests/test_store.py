@@ -10,18 +10,22 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
+import warnings
 from functools import partial
 from pathlib import Path
 
 import joblib
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pvf
+from pvf import store
 from pvf.store import (
     provenance,
     read_result,
@@ -224,20 +228,221 @@ def other_content_and_checksum(path, other):
     path.with_name(name).write_bytes(other.read_bytes())
 
 
-@pytest.mark.parametrize(
-    "damage", [truncate, empty, flip_one_bit, other_content, other_content_and_checksum]
-)
+def named_after(path, content):
+    """Path of a shard of the same block whose name holds the checksum of the content."""
+    return path.with_name(
+        f"{path.name.split('.')[0]}.{hashlib.sha256(content).hexdigest()}.parquet"
+    )
+
+
+def no_table_but_its_checksum(path, other):
+    path.unlink()
+    named_after(path, b"no table").write_bytes(b"no table")
+
+
+def no_checksum(path, other):
+    path.rename(path.with_name(f"{path.name.split('.')[0]}.parquet"))
+
+
+def folder(path, other):
+    path.unlink()
+    path.mkdir()
+    (path / "a file").write_text("")
+
+
+def folder_of_another_name(path, other):
+    path.unlink()
+    folder_path = named_after(path, b"")
+    folder_path.mkdir()
+    (folder_path / "a file").write_text("")
+
+
+def dangling_link(path, other):
+    path.unlink()
+    path.symlink_to(path.with_name("nowhere"))
+
+
+def loop_of_links(path, other):
+    path.unlink()
+    path.symlink_to(path.name)
+
+
+def link_to_a_folder(path, other):
+    path.unlink()
+    path.symlink_to("..")
+
+
+def pipe(path, other):
+    path.unlink()
+    os.mkfifo(path)
+
+
+DAMAGES = [
+    truncate,
+    empty,
+    flip_one_bit,
+    other_content,
+    other_content_and_checksum,
+    no_table_but_its_checksum,
+    no_checksum,
+    folder,
+    folder_of_another_name,
+    dangling_link,
+    loop_of_links,
+    link_to_a_folder,
+    pipe,
+]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links and pipes are POSIX")
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_damaged_shard_is_computed_again(tmp_path, log, damage):
-    """A truncated, altered or exchanged shard is found, reported, and computed again."""
+    """Whatever is no whole shard is reported, computed again and gone afterwards."""
     arguments = {"study": "damage", "settings": {"seed": 3}, "out": tmp_path / "shards"}
     run_blocks(table_of, range(3), **arguments)
-    _, victim, other = shards(tmp_path / "shards")
+    before = shards(tmp_path / "shards")
+    _, victim, other = before
     damage(victim, other)
+    with pytest.warns(UserWarning, match="block 1 is truncated or altered") as caught:
+        table = run_blocks(partial(table_of, log=log), range(3), **arguments)
+    assert len(caught) == 1
+    assert calls(log) == [1]
+    pd.testing.assert_frame_equal(table, plain_concat(range(3)), check_exact=True)
+    assert shards(tmp_path / "shards") == before
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run_blocks(must_not_run, range(3), **arguments)
+
+
+@pytest.mark.parametrize("error", [PermissionError, InterruptedError, OSError])
+def test_unreadable_shard_is_computed_again(tmp_path, monkeypatch, log, error):
+    """A shard that the system refuses to read is a damaged one."""
+    arguments = {"study": "deny", "settings": {"seed": 3}, "out": tmp_path / "shards"}
+    run_blocks(table_of, range(3), **arguments)
+    victim = shards(tmp_path / "shards")[1]
+    read_bytes = Path.read_bytes
+
+    def refuse_once(path):
+        if path == victim:
+            monkeypatch.setattr(Path, "read_bytes", read_bytes)
+            raise error(errno.EACCES, "refused", str(path))
+        return read_bytes(path)
+
+    monkeypatch.setattr(Path, "read_bytes", refuse_once)
     with pytest.warns(UserWarning, match="block 1 is truncated or altered"):
         table = run_blocks(partial(table_of, log=log), range(3), **arguments)
     assert calls(log) == [1]
     pd.testing.assert_frame_equal(table, plain_concat(range(3)), check_exact=True)
-    run_blocks(must_not_run, range(3), **arguments)
+
+
+def test_whole_shard_is_taken_whatever_lies_beside_it(tmp_path):
+    """A second, damaged shard of a block costs nothing, and goes without a word."""
+    arguments = {"study": "beside", "settings": {"seed": 3}, "out": tmp_path}
+    run_blocks(table_of, [1], **arguments)
+    (whole,) = shards(tmp_path)
+    whole.with_name(f"{whole.name.split('.')[0]}.{'0' * 64}.parquet").write_bytes(b"x")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = run_blocks(must_not_run, [1], **arguments)
+    pd.testing.assert_frame_equal(table, plain_concat([1]), check_exact=True)
+    assert shards(tmp_path) == [whole]
+
+
+# --- two runs at once ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("moment", ["is_file", "read_bytes"])
+def test_shard_that_vanishes_is_a_missing_one(tmp_path, monkeypatch, log, moment):
+    """Removed between listing and reading: computed again, and nobody is warned of damage."""
+    arguments = {"study": "vanish", "settings": {"seed": 3}, "out": tmp_path / "shards"}
+    run_blocks(table_of, range(3), **arguments)
+    victim = shards(tmp_path / "shards")[1]
+    look = getattr(Path, moment)
+
+    def vanish_first(path):
+        if path == victim:
+            monkeypatch.setattr(Path, moment, look)
+            path.unlink()
+        return look(path)
+
+    monkeypatch.setattr(Path, moment, vanish_first)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = run_blocks(partial(table_of, log=log), range(3), **arguments)
+    assert calls(log) == [1]
+    pd.testing.assert_frame_equal(table, plain_concat(range(3)), check_exact=True)
+
+
+def test_shard_that_another_run_has_made_whole_stays(tmp_path):
+    """What was damaged at first and is whole when its turn to go comes is another run's shard."""
+    arguments = {"study": "mend", "settings": {"seed": 3}, "out": tmp_path}
+    run_blocks(table_of, [1], **arguments)
+    (ours,) = shards(tmp_path)
+    sink = io.BytesIO()
+    pq.write_table(pq.read_table(ours), sink, compression="none")
+    theirs = named_after(ours, sink.getvalue())
+    theirs.write_bytes(b"half")
+    ours.unlink()
+
+    def compute(block, seed):
+        theirs.write_bytes(sink.getvalue())
+        return table_of(block, seed)
+
+    with pytest.warns(UserWarning, match="truncated or altered"):
+        run_blocks(compute, [1], **arguments)
+    assert shards(tmp_path) == sorted([ours, theirs])
+
+
+def test_file_that_takes_a_folders_place_is_not_removed(tmp_path, monkeypatch):
+    """A shard that another run puts where a folder was a moment ago stays."""
+    path = tmp_path / "shard"
+    path.write_text("whole")
+    monkeypatch.setattr(Path, "is_dir", lambda _: True)
+    store._remove_folder(path)
+    assert path.read_text() == "whole"
+
+
+TWO = """
+import sys, time, warnings
+from pathlib import Path
+from test_store import table_of
+from pvf.store import run_blocks
+
+out, go, me = map(Path, sys.argv[1:])
+warnings.simplefilter("ignore")
+me.touch()
+while not go.exists():
+    time.sleep(0.0005)
+table = run_blocks(table_of, range(40), study="two", settings={"seed": 3}, out=out)
+table.to_pickle(me)
+"""
+
+
+def at_once(script, folder, out, n=2):
+    """Let processes start their work at the same moment; return their tables."""
+    marks = [folder / f"ready-{k}" for k in range(n)]
+    processes = [run_script(script, out, folder / "go", mark) for mark in marks]
+    deadline = time.monotonic() + 120
+    while not all(mark.exists() for mark in marks) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    (folder / "go").touch()
+    assert [process.wait(timeout=120) for process in processes] == [0] * n
+    return [pd.read_pickle(mark) for mark in marks]
+
+
+@pytest.mark.parametrize("damage", [truncate, folder, other_content_and_checksum])
+def test_two_runs_at_once_on_damaged_shards(tmp_path, damage):
+    """Both end with the table of a plain loop and leave whole shards only."""
+    arguments = {"study": "two", "settings": {"seed": 3}, "out": tmp_path / "shards"}
+    run_blocks(table_of, range(40), **arguments)
+    before = shards(tmp_path / "shards")
+    for victim, other in zip(before[1:], before, strict=False):
+        damage(victim, before[0] if damage is other_content_and_checksum else other)
+    for table in at_once(TWO, tmp_path, tmp_path / "shards"):
+        pd.testing.assert_frame_equal(table, plain_concat(range(40)), check_exact=True)
+    assert shards(tmp_path / "shards") == before
+    run_blocks(must_not_run, range(40), **arguments)
 
 
 @pytest.mark.parametrize(
@@ -300,17 +505,26 @@ def test_numpy_settings_are_plain_numbers():
     assert shard_folder("o", "s", arrays) == shard_folder("o", "s", plain)
 
 
+def make_old(path, hours=25):
+    """Let a path, not what it links to, be as old as that."""
+    then = time.time() - hours * 3600
+    os.utime(path, (then, then), follow_symlinks=False)
+
+
 def test_only_old_temporary_files_are_removed(tmp_path):
     """What a killed run left half-written a day ago goes; a file being written stays."""
-    folder = shard_folder(tmp_path, "tidy", {"seed": 3})
-    folder.mkdir()
-    old, fresh = folder / ".old.tmp", folder / ".fresh.tmp"
+    where = shard_folder(tmp_path, "tidy", {"seed": 3})
+    where.mkdir()
+    old, old_folder, old_link, fresh = (where / f".{name}.tmp" for name in "abcd")
     for path in (old, fresh):
         path.write_bytes(b"half")
-    two_days_ago = time.time() - 48 * 3600
-    os.utime(old, (two_days_ago, two_days_ago))
+    (old_folder / "inside").mkdir(parents=True)
+    old_link.symlink_to("nowhere")
+    for path in (old, old_folder, old_link):
+        make_old(path)
+    make_old(fresh, hours=1)
     run_blocks(table_of, [0], study="tidy", settings={"seed": 3}, out=tmp_path)
-    assert sorted(folder.glob(".*.tmp")) == [fresh]
+    assert sorted(where.glob(".*.tmp")) == [fresh]
 
 
 # --- errors -------------------------------------------------------------------------------------
@@ -532,6 +746,121 @@ def test_altered_result_is_refused(tmp_path):
     path.write_bytes(path.read_bytes().replace(b"50,", b"51,"))
     with pytest.raises(ValueError, match=r"demo\.csv .*altered, or the two files"):
         read_result("demo", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b'{"sha256": "', b"[]", b"null", b'{"columns": {}}', b"\xff\xfe"],
+    ids=["empty", "cut off", "list", "null", "no checksum", "no text"],
+)
+def test_damaged_provenance_is_refused(tmp_path, monkeypatch, text):
+    """A provenance that is cut off or of another kind is refused by its name."""
+    monkeypatch.setattr(store, "_PAIR_PAUSE", 0)
+    write_example(tmp_path).with_suffix(".json").write_bytes(text)
+    with pytest.raises(ValueError, match=r"demo\.json in .* is no provenance"):
+        read_result("demo", tmp_path)
+
+
+def test_pair_of_a_killed_writer_is_refused(tmp_path, monkeypatch):
+    """A writer that dies between the two files leaves no result, and a new one mends it."""
+    write_example(tmp_path)
+    replace = Path.replace
+
+    def die(path, target):
+        if target.suffix == ".json":
+            raise KeyboardInterrupt
+        return replace(path, target)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", die)
+        with pytest.raises(KeyboardInterrupt):
+            write_example(tmp_path, frame=pd.DataFrame({"x": [1]}))
+    with pytest.raises(ValueError, match="the two files are of different runs"):
+        read_result("demo", tmp_path)
+    write_example(tmp_path)
+    pd.testing.assert_frame_equal(read_result("demo", tmp_path)[0], example())
+
+
+def test_reader_waits_for_the_second_half(tmp_path):
+    """While another process is between its two files, a reader waits and gets the new pair."""
+    write_example(tmp_path / "new", frame=pd.DataFrame({"x": [1]}))
+    write_example(tmp_path)
+    (tmp_path / "new" / "demo.csv").replace(tmp_path / "demo.csv")
+    later = threading.Timer(0.2, (tmp_path / "new" / "demo.json").replace, [tmp_path / "demo.json"])
+    later.start()
+    frame, facts = read_result("demo", tmp_path)
+    later.join()
+    assert frame["x"].tolist() == [1]
+    assert facts["rows"] == 1
+
+
+def test_writer_mends_a_mixed_pair(tmp_path, monkeypatch):
+    """When another writer's table comes between our two files, our pair is written again."""
+    write_example(tmp_path / "other", frame=pd.DataFrame({"x": [1]}))
+    between = [(tmp_path / "other" / "demo.csv").read_bytes()]
+    replace = Path.replace
+
+    def interfere(path, target):
+        if target.suffix == ".json" and between:
+            target.with_suffix(".csv").write_bytes(between.pop())
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", interfere)
+    write_example(tmp_path)
+    pd.testing.assert_frame_equal(read_result("demo", tmp_path)[0], example())
+
+
+def test_endless_interference_is_told(tmp_path, monkeypatch):
+    """If the pair is never whole, the writer says so instead of leaving it."""
+    monkeypatch.setattr(store, "_PAIR_PAUSE", 0)
+    monkeypatch.setattr(Path, "read_bytes", lambda _: b"{}")
+    with pytest.raises(OSError, match="another process keeps writing"):
+        write_example(tmp_path)
+
+
+PAIRS = """
+import sys, time
+from pathlib import Path
+import numpy as np
+import pandas as pd
+from pvf.store import read_result, write_result
+
+out, go, me = map(Path, sys.argv[1:])
+number = int(me.name[-1])
+me.touch()
+while not go.exists():
+    time.sleep(0.0005)
+seen = []
+for _ in range(30):
+    table = pd.DataFrame({"x": np.full(5, number)})
+    write_result(table, "demo", settings={}, seed=number, wall_time=0, folder=out)
+    frame, facts = read_result("demo", out)
+    seen += [(facts["seed"], x) for x in frame["x"]]
+pd.DataFrame(seen).to_pickle(me)
+"""
+
+
+def test_writers_at_once_leave_whole_pairs(tmp_path):
+    """Three writers of one name: each reads whole pairs all the time, and one stays at the end."""
+    for seen in at_once(PAIRS, tmp_path, tmp_path / "results", n=3):
+        assert (seen[0] == seen[1]).all()
+        assert len(seen) == 150
+    frame, facts = read_result("demo", tmp_path / "results")
+    assert frame["x"].tolist() == [facts["seed"]] * 5
+    assert sorted(p.name for p in (tmp_path / "results").iterdir()) == ["demo.csv", "demo.json"]
+
+
+def test_old_temporary_files_of_a_result_are_removed(tmp_path):
+    """What a killed writer of this table left a day ago goes; another table's stays."""
+    ours, fresh, theirs = (
+        tmp_path / f".{name}.tmp" for name in ("demo.csv.0a", "demo.json.0b", "demo2.csv.0c")
+    )
+    for path in (ours, fresh, theirs):
+        path.write_bytes(b"half")
+    for path in (ours, theirs):
+        make_old(path)
+    write_example(tmp_path)
+    assert sorted(tmp_path.glob(".*")) == [fresh, theirs]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".json"])

@@ -19,8 +19,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import gen_batches
 
-from pvf._checks import check_finite, check_integer, check_number
+from pvf._checks import check_array, check_finite, check_integer, check_number, check_table, shown
 
 __all__ = ["GaussianNoise", "Mechanism", "NominalFlip", "OrdinalShift", "Perturbation"]
 
@@ -67,8 +68,11 @@ class _OneDrawACell(ABC):
         NotFittedError
             The mechanism learns from data, and `fit` has not been called.
         """
-        transform = self._prepare(column)
-        return transform(getattr(rng, self._source)((size, len(pd.Series(column)))))
+        check_integer("size", size, 1)
+        _check_rng(rng)
+        series = _series(column)
+        transform = self._prepare(series)
+        return transform(getattr(rng, self._source)((size, len(series))))
 
     @abstractmethod
     def _prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
@@ -122,7 +126,7 @@ class GaussianNoise(_OneDrawACell):
         ValueError
             A value is missing or infinite.
         """
-        self._values(column)
+        self._values(_some(column))
         return self
 
     def _prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
@@ -134,7 +138,7 @@ class GaussianNoise(_OneDrawACell):
 
     @staticmethod
     def _values(column: ArrayLike) -> NDArray:
-        series = pd.Series(column)
+        series = _series(column)
         if pd.api.types.is_bool_dtype(series) or not pd.api.types.is_numeric_dtype(series):
             raise TypeError(
                 f"GaussianNoise takes a numeric column, got dtype {series.dtype}; "
@@ -172,7 +176,7 @@ class _CategoryChange(_OneDrawACell):
         ValueError
             A value is missing, or there is only one level, which cannot change.
         """
-        series = pd.Series(column)
+        series = _some(column)
         _refuse_missing(type(self).__name__, int(series.isna().sum()), "no missing values")
         levels = self._learn_levels(series)
         if len(levels) < 2:
@@ -191,7 +195,7 @@ class _CategoryChange(_OneDrawACell):
     def _prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
         if not hasattr(self, "levels_"):
             raise NotFittedError(f"This {type(self).__name__} is not fitted: call fit first.")
-        series = pd.Series(column)
+        series = _series(column)
         _refuse_missing(type(self).__name__, int(series.isna().sum()), "no missing values")
         if isinstance(series.dtype, pd.CategoricalDtype):
             lacking = self.levels_.difference(series.cat.categories.astype(object), sort=False)
@@ -314,6 +318,7 @@ class OrdinalShift(_CategoryChange):
     ) -> None:
         self.probability = check_number("probability", probability, 0, 1)
         self.decay = check_number("decay", decay, 0)
+        _check_order(order, values)
         self.order = order
         self.values = values
 
@@ -323,8 +328,6 @@ class OrdinalShift(_CategoryChange):
     def _learn_levels(self, series: pd.Series) -> pd.Index:
         if self.order is not None:
             levels = pd.Index(list(self.order), dtype=object)
-            if levels.has_duplicates:
-                raise ValueError(f"order must name each level once, got {list(self.order)}.")
             unknown = [value for value in pd.unique(series) if value not in levels]
             if unknown:
                 raise ValueError(f"The column holds {unknown}, which order does not name.")
@@ -451,8 +454,7 @@ class Perturbation:
             `fit` has not been called.
         """
         check_integer("n_replicas", n_replicas, 1)
-        if not isinstance(rng, np.random.Generator):
-            raise TypeError(f"rng must be a numpy Generator, got {rng!r}.")
+        _check_rng(rng)
         sampler = self._prepare(X)
         return sampler.assemble([sampler.draw(n_replicas, rng)], n_replicas)
 
@@ -501,6 +503,47 @@ class _Sampler:
                 drawn |= zip(run, getattr(rng, source)((len(run), *shape)), strict=True)
         return drawn
 
+    @property
+    def can_be_split(self) -> bool:
+        """Whether every mechanism takes one number a cell, so that a set can be made in parts."""
+        return len(self._transforms) == len(self._mechanisms)
+
+    def parts(
+        self, n_replicas: int, rng: np.random.Generator, n_rows: int
+    ) -> Iterator[tuple[slice, Any]]:
+        """Make one set in parts of ``n_rows`` of the table's rows, with all of their replicas.
+
+        A part takes the numbers that the whole set has in its place, so its values are the same.
+        """
+        starts = self._starts(n_replicas, rng)
+        for rows in gen_batches(self.table.n_samples, n_rows):
+            part = _Sampler(self.table.rows(rows), self._mechanisms)
+            drawn: dict[int, NDArray] = {}
+            for source, run in self._runs:
+                numbers = np.empty((len(run), n_replicas, part.table.n_samples))
+                for c, j in np.ndindex(numbers.shape[:2]):
+                    rng.bit_generator.state = starts[run[c], j]
+                    getattr(rng, str(source))(out=numbers[c, j])
+                    starts[run[c], j] = rng.bit_generator.state
+                drawn |= zip(run, numbers, strict=True)
+            yield rows, part.assemble([drawn], n_replicas)
+
+    def _starts(
+        self, n_replicas: int, rng: np.random.Generator
+    ) -> dict[tuple[int, int], Mapping[str, Any]]:
+        """Return the generator's state where the numbers of each column and replica begin.
+
+        It gets there by drawing: how many bits a normal number takes is not known beforehand.
+        """
+        starts: dict[tuple[int, int], Mapping[str, Any]] = {}
+        unused = np.empty(min(self.table.n_samples, 2**16))
+        for source, run in self._runs:
+            for place in itertools.product(run, range(n_replicas)):
+                starts[place] = rng.bit_generator.state
+                for rows in gen_batches(self.table.n_samples, len(unused)):
+                    getattr(rng, str(source))(out=unused[: rows.stop - rows.start])
+        return starts
+
     def assemble(self, draws: Sequence[dict[int, NDArray]], n_replicas: int) -> Any:
         """Return the perturbed sets, stacked: set by set, replica by replica, row by row."""
         changed = {}
@@ -529,17 +572,8 @@ class _Table:
 
     def __init__(self, X: Any) -> None:
         self.is_frame = isinstance(X, pd.DataFrame)
-        self.X: Any = X if self.is_frame else np.asarray(X)
-        if self.X.ndim != 2:
-            raise ValueError(
-                "X must be a dense table of shape (n_samples, n_features), "
-                f"got {type(X).__name__} of {self.X.ndim} dimensions."
-            )
+        self.X: Any = check_table("X", X)
         self.n_samples, self.n_features = self.X.shape
-        if 0 in self.X.shape:
-            raise ValueError(
-                f"X must have at least one row and one column, got shape {self.X.shape}."
-            )
         self.names = list(X.columns) if self.is_frame else None
 
     def column(self, position: int) -> Any:
@@ -548,6 +582,10 @@ class _Table:
         column = self.X[:, position]
         # An object array hides what a column holds; pandas finds out.
         return pd.Series(column).infer_objects() if column.dtype == object else column
+
+    def rows(self, rows: slice) -> _Table:
+        """Return a part of the table."""
+        return _Table(self.X.iloc[rows] if self.is_frame else self.X[rows])
 
     def label(self, position: int) -> Hashable:
         return self.names[position] if self.names is not None else position
@@ -644,6 +682,26 @@ def _levels_of(series: pd.Series) -> pd.Index:
     return pd.Index(levels, dtype=object)
 
 
+def _check_order(order: Any, values: Any) -> None:
+    """Refuse levels and positions that no column could have, or that do not go together."""
+    if values is not None:
+        positions = check_finite("values", values)
+        if positions.ndim != 1 or not positions.size:
+            raise ValueError(f"values must be one number for each level, got {shown(values)}.")
+    if order is None:
+        return
+    levels = check_array("order", order)
+    if levels.ndim != 1 or not levels.size or pd.isna(levels).any():
+        raise ValueError(f"order must name one level or more, none missing, got {shown(order)}.")
+    if pd.Index(list(order), dtype=object).has_duplicates:
+        raise ValueError(f"order must name each level once, got {list(order)}.")
+    if values is not None and positions.size != levels.size:
+        raise ValueError(
+            f"values must be one number for each of the {levels.size} levels in order, "
+            f"got {positions.size}."
+        )
+
+
 def _mechanism_pairs(mechanisms: Any) -> list[tuple[Any, Mechanism]]:
     """Return (columns, mechanism) pairs; a single mechanism is for all columns."""
     if isinstance(mechanisms, Mechanism) and not isinstance(mechanisms, type):
@@ -674,6 +732,33 @@ def _naming(label: Hashable) -> Iterator[None]:
         if len(error.args) == 1:
             error.args = (f"Column {label!r}: {error.args[0]}",)
         raise
+
+
+def _series(column: Any) -> pd.Series:
+    """Return a column as a series, whatever it came in."""
+    if not isinstance(column, pd.Series | pd.Index | pd.api.extensions.ExtensionArray):
+        n_dimensions = check_array("column", column).ndim
+        if n_dimensions != 1:
+            raise ValueError(
+                f"column must be one-dimensional, got {shown(column)} of {n_dimensions} dimensions."
+            )
+    series = pd.Series(column)
+    if pd.api.types.is_complex_dtype(series):
+        raise TypeError(f"column must not be complex, got dtype {series.dtype}.")
+    return series
+
+
+def _some(column: Any) -> pd.Series:
+    """Return a column that something can be learnt from."""
+    series = _series(column)
+    if series.empty:
+        raise ValueError("column must hold at least one value, got none.")
+    return series
+
+
+def _check_rng(rng: Any) -> None:
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng must be a numpy Generator, got {shown(rng)}.")
 
 
 def _refuse_missing(mechanism: str, n_missing: int, takes: str) -> None:

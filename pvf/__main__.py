@@ -11,6 +11,7 @@ import click
 from pvf._cli import Jobs, Number, OneLineGroup, PathTo, say
 from pvf._data_cli import data
 from pvf._select_cli import example, select
+from pvf._text import on_console
 from pvf.project import Project, find_project
 from pvf.store import SHARDS_VARIABLE
 
@@ -196,7 +197,7 @@ def claims(ids: tuple[str, ...], layout: str) -> None:
     try:
         click.echo(ledger_text(layout, ids), nl=layout != "csv")
     except ValueError as error:
-        raise click.ClickException(str(error)) from error
+        raise click.ClickException(on_console(str(error))) from error
 
 
 main.add_command(data)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 import math
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -56,9 +58,12 @@ class PathTo(click.Path):
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         """Read the path."""
         try:
-            return super().convert(value, param, ctx)
+            path = super().convert(value, param, ctx)
         except ValueError as error:
             self.fail(f"{value!r} cannot be a path ({error}).", param, ctx)
+        if not self.file_okay and os.path.lexists(path) and not Path(path).is_dir():
+            self.fail(f"{value!r} is no folder.", param, ctx)
+        return path
 
 
 class OneLineGroup(click.Group):

@@ -117,7 +117,7 @@ def _refuse_outputs(hint: str, outputs: tuple[Path, ...], *inputs: Path) -> None
     "--most-minutes",
     default=15.0,
     show_default=True,
-    type=click.FloatRange(0, min_open=True),
+    type=Number(0, min_open=True),
     help="A run that would take longer, by a probe before it, is refused.",
 )
 def select(
@@ -217,7 +217,7 @@ _WIDEST = 40
 def _show_columns(data: Any) -> None:
     shown = [on_console(column.name) for column in data.columns]
     width = min(max(map(len, shown)), _WIDEST)
-    say(f"{data.name}: {len(data.X)} rows, {int(data.y.sum())} with {data.positive!r}")
+    say(f"{data.name}: {len(data.X)} rows, {int(data.y.sum())} with '{data.positive}'")
     for name, column in zip(shown, data.columns, strict=True):
         gaps = f"; {column.n_missing} missing" if column.n_missing else ""
         say(f"  {name:{width}}  {column.kind:10}  {column.why}{gaps}")

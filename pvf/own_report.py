@@ -407,7 +407,7 @@ def _render_data(selection: Selection, out: Writer) -> None:
     data = selection.data
     out.paragraph(
         f"{len(data.X)} patients from {data.name}; the outcome is {data.target}, and "
-        f"{data.positive!r} is a case ({int(data.y.sum())} of them)."
+        f"'{data.positive}' is a case ({int(data.y.sum())} of them)."
     )
     if data.notes:
         out.points(data.notes)

@@ -56,6 +56,8 @@ __all__ = [
     "split",
 ]
 
+#: What scikit-learn takes as a seed.
+LARGEST_SEED = 2**32 - 1
 #: The rules that select, in the order of tables and figures.
 RULES = ("traditional", "PVF", "PMV")
 #: Noise levels σ whose effect on the choice is shown, in standard deviations of the training part.
@@ -254,6 +256,7 @@ def split(
     >>> [len(rows) for rows in (parts.train, parts.validation, parts.test)]
     [60, 20, 20]
     """
+    check_integer("seed", seed, 0, LARGEST_SEED)
     for name, share in (("validation_share", validation_share), ("test_share", test_share)):
         check_number(name, share, 0, 1, left_open=True)
     if validation_share + test_share >= 1:
@@ -261,12 +264,18 @@ def split(
             "validation_share and test_share must leave rows for training, got "
             f"{validation_share:g} and {test_share:g}."
         )
-    rest, test = train_test_split(
-        np.arange(len(y)), test_size=test_share, stratify=y, random_state=seed
-    )
-    train, validation = train_test_split(
-        rest, test_size=validation_share / (1 - test_share), stratify=y[rest], random_state=seed
-    )
+    try:
+        rest, test = train_test_split(
+            np.arange(len(y)), test_size=test_share, stratify=y, random_state=seed
+        )
+        train, validation = train_test_split(
+            rest, test_size=validation_share / (1 - test_share), stratify=y[rest], random_state=seed
+        )
+    except ValueError as error:  # a part would have less than one row of each class
+        raise TableError(
+            f"validation_share {validation_share:g} and test_share {test_share:g} of {len(y)} "
+            "rows leave a part without two of each outcome; take other shares, or more data."
+        ) from error
     for name, rows in (("training", train), ("validation", validation), ("test", test)):
         if min(np.bincount(y[rows], minlength=2)) < 2:
             n_cases = int(y[rows].sum())
@@ -399,7 +408,7 @@ def select(
     check_number("most_minutes", most_minutes, 0, left_open=True)
     for name in ("n_sets", "n_replicas", "n_repeats", "n_bootstraps"):
         check_integer(name, settings[name], 1)
-    check_integer("seed", seed, 0)
+    check_integer("seed", seed, 0, LARGEST_SEED)
     sigma = check_number("sigma", sigma, 0)
     levels = sorted({*(check_number("sigmas", level, 0) for level in sigmas), sigma})
     settings["sigmas"] = levels

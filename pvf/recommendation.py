@@ -58,10 +58,10 @@ def recommend(selection: Selection) -> Recommendation:
     model, agreement = selection.recommended, _agreement(selection)
     usable = bool(selection.judged.loc["recommended", "low"] > 1)
     if usable:
-        headline = f"Use {model!r}: {agreement}."
+        headline = f"Use '{model}': {agreement}."
     else:
         headline = (
-            f"No model can be recommended on these data: {model!r} would be the choice "
+            f"No model can be recommended on these data: '{model}' would be the choice "
             f"({agreement}), but it may be no better than drawing patients at random."
         )
     return Recommendation(
@@ -107,7 +107,7 @@ def _reasons(selection: Selection, model: str) -> Iterator[str]:
     others = {r: m for r, m in selection.chosen.items() if m != model}
     for other, name in others.items():
         yield (
-            f"{_NAMES[other][0].upper()}{_NAMES[other][1:]} selects {name!r}, with an Intervention "
+            f"{_NAMES[other][0].upper()}{_NAMES[other][1:]} selects '{name}', with an Intervention "
             f"Efficiency of {selection.judged.loc[other, 'IE']:.2f} on the same patients."
         )
 
@@ -154,7 +154,7 @@ def _caveats_of_ties(selection: Selection, model: str) -> Iterator[str]:
             among = "is" if model in selection.tied[rule] else "is not"
             yield (
                 f"{n_tied} of {len(selection.models)} candidates tie for the best under "
-                f"{_NAMES[rule]}, whose choice is the first of them in the pool; {model!r} {among} "
+                f"{_NAMES[rule]}, whose choice is the first of them in the pool; '{model}' {among} "
                 "among them."
             )
     choices = selection.sigmas["choice"]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import copy
 import functools
+import numbers
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,11 +21,23 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn import metrics
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import column_or_1d, gen_batches, gen_even_slices
+from sklearn.utils import gen_batches, gen_even_slices
 from sklearn.utils.validation import check_is_fitted
 
 from pvf import plotting
-from pvf._checks import check_integer, check_number
+from pvf._checks import (
+    check_axes,
+    check_bool,
+    check_choice,
+    check_column,
+    check_integer,
+    check_n_jobs,
+    check_number,
+    check_samples,
+    check_scorer,
+    shown,
+)
+from pvf._seeds import seed_sequence
 from pvf.metrics import _efficiency_from_counts, intervention_efficiency_score
 from pvf.perturbation import Perturbation, _Sampler
 
@@ -125,7 +139,7 @@ class PerturbationValidationResult:
         selected = np.arange(len(self.names)) == self.best_index  # before those that it ties with
         shown = np.lexsort((-self.aggregated, ~selected))[:n_models]
         height = 0.32 * len(shown) + 1.2
-        ax = plotting.new_axes(figsize=(6.8, height)) if ax is None else ax
+        ax = check_axes(ax) or plotting.new_axes(figsize=(6.8, height))
         rows = np.arange(len(shown))[::-1]
         blue, orange = plotting.PALETTE[:2]
         ax.boxplot(
@@ -205,8 +219,11 @@ def perturbation_validation(
         Workers, as joblib takes them.
     memory_budget : float, default=256
         MiB for the stacked sets that a worker holds at one time. Blocks of sets are made for
-        16 MiB, since larger ones are no faster; a single set is never split, so it must fit. Below
-        16, models that compute by matrix products may round the last bits differently.
+        16 MiB, since larger ones are no faster. A set that does not fit is drawn, predicted and
+        counted in parts, of the same numbers; where ``scoring`` is no count of right and wrong
+        predictions of two classes, or a mechanism is not of this package, it is made whole all the
+        same, with a warning that says its size. Below 16, and where a set is split, models that
+        compute by matrix products may round the last bits differently.
 
     Returns
     -------
@@ -216,7 +233,8 @@ def perturbation_validation(
     ------
     ValueError, TypeError
         An argument is of the wrong kind or range, ``y`` has one class, sizes differ, a model is
-        not fitted (`NotFittedError`), or a score is NaN.
+        not fitted (`NotFittedError`), or a score is NaN. A score of minus infinity is allowed: it
+        is below every other.
 
     References
     ----------
@@ -249,19 +267,22 @@ def perturbation_validation(
     depth 8        2.03         2.06
     """
     names, candidates = _check_models(models)
-    labels, scorer = _check_labels_of_validation(X, y), _check_scoring(scoring)
+    labels, scorer = _check_labels_of_validation(X, y), check_scorer(scoring)
     check_integer("n_sets", n_sets, 1)
     check_integer("n_replicas", n_replicas, 1)
     _check_aggregate(aggregate)
-    if tie_break not in TIE_BREAKS:
-        raise ValueError(f"tie_break must be one of {TIE_BREAKS}, got {tie_break!r}.")
+    check_choice("tie_break", tie_break, TIE_BREAKS)
+    check_bool("common_noise", common_noise)
+    check_n_jobs(n_jobs)
     budget = check_number("memory_budget", memory_budget, 1) * 2**20
-    seed = _check_random_state(random_state)
+    seed = seed_sequence(random_state)
     sampler = _check_perturbation(perturbation, X)._prepare(X)
 
     # The scorer's own errors and warnings come first, and once.
     _one_number("scoring", scorer(candidates[0], X, labels))
     unperturbed = _scores_of_sets(candidates, X, labels, scorer, 1)[:, 0]
+    _refuse_nan(unperturbed[:, None], scoring, names, "the validation set as it is")
+    n_rows = _rows_per_part(sampler, n_replicas, budget, scorer, labels)
     blocks = list(gen_batches(n_sets, _sets_per_block(sampler, n_replicas, budget)))
     # A model's own noise has its own keys; common noise has one key a set, whatever the model, and
     # is drawn again by each group of models where there are fewer blocks than workers.
@@ -279,6 +300,7 @@ def perturbation_validation(
                 set_seed(seed, None if common_noise else group.start, m)
                 for m in range(block.start, block.stop)
             ],
+            n_rows,
         )
         for group, block in tasks
     )
@@ -286,11 +308,11 @@ def perturbation_validation(
     for (group, block), part in zip(tasks, parts, strict=True):
         scores[group, block] = part
 
+    _refuse_nan(scores, scoring, names, "perturbed set {}")
     aggregated = _aggregate(scores, aggregate)
     if np.isnan(aggregated).any():
-        bad = int(np.isnan(aggregated).argmax())
-        source = "scoring" if np.isnan(scores[bad]).any() else "aggregate"
-        raise ValueError(f"{source} gave NaN for model {names[bad]!r}; it must give a number.")
+        bad = names[int(np.isnan(aggregated).argmax())]
+        raise ValueError(f"aggregate gave NaN for model {bad!r}; it must give a number.")
     tied = tied_best(aggregated)
     return PerturbationValidationResult(
         scores=scores,
@@ -349,11 +371,11 @@ def perturbation_scorer(
     >>> search.fit(X, y).best_params_
     {'max_depth': 1}
     """
-    check_integer("random_state", random_state, 0)
+    check_integer("random_state", random_state, 0, None)
     check_integer("n_sets", n_sets, 1)
     check_integer("n_replicas", n_replicas, 1)
     _check_aggregate(aggregate)
-    _check_scoring(scoring)
+    check_scorer(scoring)
     _check_is_perturbation(perturbation)
     return _PerturbationScorer(
         scoring, perturbation, n_sets, n_replicas, aggregate, int(random_state)
@@ -450,10 +472,45 @@ def _score_block(
     sampler: _Sampler,
     n_replicas: int,
     seeds: Sequence[np.random.SeedSequence],
+    n_rows: int | None = None,
 ) -> NDArray[np.float64]:
-    """Scores of shape (n_models, n_sets) on the sets that belong to the seeds."""
+    """Scores of shape (n_models, n_sets) on the sets that belong to the seeds.
+
+    With ``n_rows`` each set is made and predicted in parts of that many of the table's rows.
+    """
+    if n_rows is not None:
+        parts = [
+            _scores_in_parts(models, y, scorer, sampler, n_replicas, seed, n_rows) for seed in seeds
+        ]
+        return np.stack(parts, axis=1)
     block = _perturbed_block(sampler, n_replicas, seeds)
     return _scores_of_sets(models, block, y, scorer, len(seeds))
+
+
+def _scores_in_parts(
+    models: Sequence[Any],
+    y: NDArray,
+    scorer: Callable[..., float],
+    sampler: _Sampler,
+    n_replicas: int,
+    seed: np.random.SeedSequence,
+    n_rows: int,
+) -> NDArray[np.float64]:
+    """Scores of shape (n_models,) on one set that is never whole: counts add up over its parts."""
+    classes = np.unique(y)
+    metric = _count_metric(scorer, classes)
+    assert metric is not None  # or the set would not be split
+    is_case = y == metric[0]
+    counts = np.zeros((2, len(models)), dtype=np.int64)
+    for rows, part in sampler.parts(n_replicas, np.random.default_rng(seed), n_rows):
+        for q, model in enumerate(models):
+            flagged = _flagged(model.predict(part), metric[0], classes)
+            if flagged is None:  # a third class, which no count holds
+                _warn_of_size(sampler, n_replicas)
+                return _score_block(models, y, scorer, sampler, n_replicas, [seed])[:, 0]
+            counts[:, q] += np.ravel(_counts(flagged, is_case[rows], 1))
+    n_pos = n_replicas * int(is_case.sum())
+    return metric[1](*counts, n_pos, n_replicas * len(y) - n_pos)
 
 
 def _scores_of_sets(
@@ -480,16 +537,22 @@ def _scores_from_counts(
 ) -> NDArray[np.float64] | None:
     """Scores on all sets at once; None if a prediction is neither of the two classes."""
     case_label, function = metric
-    predicted = np.asarray(predicted)
-    other_label = classes[0] if case_label == classes[1] else classes[1]
-    flagged = predicted == case_label
-    if not np.array_equal(~flagged, predicted == other_label):
+    flagged = _flagged(predicted, case_label, classes)
+    if flagged is None:
         return None
     is_case = y == case_label
     n_rows = flagged.size // n_sets
     n_pos = n_rows * int(is_case.sum()) // len(y)
     tp, fp = _counts(flagged, is_case, n_sets)
     return function(tp, fp, n_pos, n_rows - n_pos)
+
+
+def _flagged(predicted: ArrayLike, case_label: Any, classes: NDArray) -> NDArray[np.bool_] | None:
+    """Mark what is predicted a case; None if a prediction is neither of the two classes."""
+    predicted = np.asarray(predicted)
+    other_label = classes[0] if case_label == classes[1] else classes[1]
+    flagged = predicted == case_label
+    return flagged if np.array_equal(~flagged, predicted == other_label) else None
 
 
 def _scores_set_by_set(
@@ -501,7 +564,7 @@ def _scores_set_by_set(
     sets = [block.iloc[s] if isinstance(block, pd.DataFrame) else block[s] for s in slices]
     replay = _Replay(model, block, sets, slices)
     repeated = np.tile(y, n_rows // len(y))
-    return [scorer(replay, perturbed, repeated) for perturbed in sets]
+    return [_one_number("scoring", scorer(replay, part, repeated)) for part in sets]
 
 
 class _Replay:
@@ -621,11 +684,42 @@ def _sets_per_block(sampler: _Sampler, n_replicas: int, budget: float) -> int:
     A block has one size whatever the number of workers: the last bits of a matrix product, and
     with them the nearest neighbour among equally near ones, depend on how many rows it has.
     """
-    table = sampler.table
-    # A cell's random number, its perturbed value and the model's own copy of it; labels and
-    # probabilities a row.
-    row = 24 * table.n_features + 64
-    return max(1, int(min(budget, BLOCK_BYTES) // (row * n_replicas * table.n_samples)))
+    size = _row_bytes(sampler, n_replicas) * sampler.table.n_samples
+    return max(1, int(min(budget, BLOCK_BYTES) // size))
+
+
+def _row_bytes(sampler: _Sampler, n_replicas: int) -> int:
+    """Return how many bytes one sample's replicas take in a set.
+
+    A cell's random number, its perturbed value and the model's own copy of it; labels and
+    probabilities a row.
+    """
+    return (24 * sampler.table.n_features + 64) * n_replicas
+
+
+def _rows_per_part(
+    sampler: _Sampler, n_replicas: int, budget: float, scorer: Callable[..., float], y: NDArray
+) -> int | None:
+    """How many samples a set that is larger than ``budget`` is split into; None for no split."""
+    row = _row_bytes(sampler, n_replicas)
+    if row * sampler.table.n_samples <= budget:
+        return None
+    classes = np.unique(y)
+    if sampler.can_be_split and len(classes) == 2 and _count_metric(scorer, classes) is not None:
+        return max(1, int(budget // row))
+    _warn_of_size(sampler, n_replicas)
+    return None
+
+
+def _warn_of_size(sampler: _Sampler, n_replicas: int) -> None:
+    size = _row_bytes(sampler, n_replicas) * sampler.table.n_samples / 2**20
+    warnings.warn(
+        f"memory_budget is exceeded: one perturbed set takes about {size:,.0f} MiB. It is split "
+        "only for scores that count right and wrong predictions of two classes, such as F1 or "
+        "Intervention Efficiency, under this package's own mechanisms. Take fewer n_replicas or "
+        "samples, or a larger memory_budget.",
+        stacklevel=3,
+    )
 
 
 def set_seed(seed: np.random.SeedSequence, model: int | None, m: int) -> np.random.SeedSequence:
@@ -645,14 +739,42 @@ def _aggregate(
     scores: NDArray[np.float64], aggregate: float | Callable[[NDArray[np.float64]], float]
 ) -> NDArray[np.float64]:
     if not callable(aggregate):
-        return np.quantile(scores, aggregate, axis=1)
+        return _quantile(scores, aggregate)
     return np.array([_one_number("aggregate", aggregate(row.copy())) for row in scores])
+
+
+def _quantile(scores: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+    """Return each row's quantile; next to an infinite score, which has no middle, that score."""
+    infinite = np.isinf(scores).any(axis=1)
+    if not infinite.any():
+        return np.quantile(scores, share, axis=1)
+    found = np.empty(len(scores))
+    found[~infinite] = np.quantile(scores[~infinite], share, axis=1)
+    low, high = (
+        np.quantile(scores[infinite], share, axis=1, method=side) for side in ("lower", "higher")
+    )
+    with np.errstate(invalid="ignore"):
+        between = np.quantile(scores[infinite], share, axis=1)
+    between = np.where(np.isinf(high), high, between)
+    found[infinite] = np.where(np.isinf(low) | (low == high), low, between)
+    return found
+
+
+def _refuse_nan(
+    scores: NDArray[np.float64], scoring: Any, names: Sequence[str], where: str
+) -> None:
+    if np.isnan(scores).any():
+        q, m = np.argwhere(np.isnan(scores))[0]
+        raise ValueError(
+            f"scoring {shown(scoring)} gave NaN for model {names[q]!r} on {where.format(m)}; "
+            "it must give a number."
+        )
 
 
 def _one_number(name: str, value: Any) -> float:
     """Return what a user's function gave, if it is one number."""
     if np.ndim(value) != 0 or np.asarray(value).dtype.kind not in "biuf":
-        raise ValueError(f"{name} must return one number, got {value!r}.")
+        raise ValueError(f"{name} must return one number, got {shown(value)}.")
     return float(value)
 
 
@@ -682,44 +804,20 @@ def _check_models(models: Any) -> tuple[list[str], list[Any]]:
 
 
 def _check_labels_of_validation(X: Any, y: ArrayLike) -> NDArray:
-    labels = column_or_1d(y, warn=False)
-    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    if n_rows != len(labels):
-        raise ValueError(f"X and y must have the same length, got {n_rows} and {len(labels)}.")
-    if pd.isna(labels).any():
-        raise ValueError(f"y must have no missing label, got {int(pd.isna(labels).sum())}.")
-    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise ValueError("y must be finite, got infinite values.")
+    labels = check_column("y", y)
+    check_samples("X", X, len(labels))
     if len(pd.unique(labels)) < 2:
         raise ValueError(f"y must have at least two classes, got {pd.unique(labels).tolist()}.")
     return labels
 
 
-def _check_scoring(scoring: Any) -> Callable[..., float]:
-    if isinstance(scoring, str):
-        return metrics.get_scorer(scoring)
-    if not callable(scoring):
-        raise TypeError(
-            "scoring must be the name of a scikit-learn scorer or a callable "
-            f"(estimator, X, y) -> float, got {scoring!r}."
-        )
-    module = getattr(scoring, "__module__", None) or ""
-    is_metric = module.startswith(("sklearn.metrics.", "pvf.metrics"))
-    if is_metric and not hasattr(scoring, "_score_func"):
-        raise ValueError(
-            f"scoring got the metric {scoring.__name__}; it takes a scorer: make one with "
-            "sklearn.metrics.make_scorer or pvf.intervention_efficiency_scorer."
-        )
-    return scoring
-
-
 def _check_aggregate(aggregate: Any) -> None:
     if callable(aggregate):
         return
-    if isinstance(aggregate, str) or np.ndim(aggregate) != 0:
+    if not isinstance(aggregate, numbers.Real):
         raise TypeError(
             "aggregate must be a quantile in [0, 1] or a function of the scores, "
-            f"got {aggregate!r}."
+            f"got {shown(aggregate)}."
         )
     check_number("aggregate", aggregate, 0, 1)
 
@@ -736,11 +834,5 @@ def _check_perturbation(perturbation: Any, X: Any) -> Perturbation:
     return copy.copy(perturbation).fit(X)
 
 
-def _check_random_state(random_state: Any) -> np.random.SeedSequence:
-    if isinstance(random_state, np.random.SeedSequence):
-        return random_state
-    if isinstance(random_state, np.random.Generator | np.random.RandomState):
-        return np.random.SeedSequence(int.from_bytes(random_state.bytes(16), "little"))
-    if random_state is not None:
-        random_state = check_integer("random_state", random_state, 0)
-    return np.random.SeedSequence(random_state)
+# under the names that the model card imports
+_check_scoring, _check_random_state = check_scorer, seed_sequence

@@ -4,8 +4,11 @@ import inspect
 import os
 import pkgutil
 import re
+import subprocess
+import sys
 import time
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -13,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 import nbformat
 import pytest
 import yaml
-from conftest import REPOSITORY, invoke, notebook_source, write_project
+from conftest import REPOSITORY, invoke, notebook_source, run_process, write_project
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from pvf import book
@@ -160,6 +163,8 @@ def small(tmp_path_factory):
     write_chapter(project, MATHS, new_code_cell("print(1)"))
     fakes = tmp_path_factory.mktemp("fakes")
     mark = fakes / "started"
+    for left in ("staging", "staging-killed"):
+        (root / "_build" / left / "_build" / "html").mkdir(parents=True)
     for module in ("ipykernel", "ipykernel_launcher"):
         (fakes / f"{module}.py").write_text(
             f"open({str(mark)!r}, 'w').close()\nraise ImportError('no kernel here')\n"
@@ -186,6 +191,39 @@ def test_small_book_is_whole(small):
     check_pages(project.html, toc_entries(project), 0.0)
     assert (project.html / ".nojekyll").is_file()
     assert not list(project.html.parent.glob("staging*"))
+
+
+def test_two_builds_at_once_both_end_well(small):
+    """The second build waits for the first: both exit with 0, and the book is whole."""
+    project, _ = small
+    with ThreadPoolExecutor() as pool:
+        started = [pool.submit(run_process, "book", cwd=project.root) for _ in range(2)]
+    done = [process.result() for process in started]
+    assert [d.returncode for d in done] == [0, 0], [d.stdout + d.stderr for d in done]
+    said = [line for d in done for line in d.stdout.splitlines()]
+    assert said.count("another run or build of this book is at work; waiting for it to end") == 1
+    check_pages(project.html, toc_entries(project), 0.0)
+    assert sorted(path.name for path in project.html.parent.iterdir()) == ["html", "lock"]
+
+
+def test_killed_build_leaves_the_old_book_and_blocks_nobody(small):
+    """After kill -9 while the pages are built, the old book stands and the next build tidies up."""
+    project, _ = small
+    before = (project.html / "index.html").stat().st_mtime_ns
+    env = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    command = [sys.executable, "-m", "pvf", "--root", str(project.root), "book"]
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            deadline = time.monotonic() + 120
+            while not list(project.html.parent.glob("staging-*/*")):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+        finally:
+            process.kill()
+    assert (project.html / "index.html").stat().st_mtime_ns == before
+    build_pages(project)  # while the killed one's builder may still be at work
+    check_pages(project.html, toc_entries(project), 0.0)
+    assert (project.html / "index.html").stat().st_mtime_ns > before
 
 
 def test_warnings_fail_the_build_each_time(small):

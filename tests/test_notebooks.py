@@ -1,19 +1,26 @@
 """Runs of notebooks: nothing but a complete, quiet page reaches the book, and only when needed."""
 
+import errno
 import json
+import os
 import re
+import subprocess
 import sys
+import threading
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
 import pytest
 from click.testing import CliRunner
 from conftest import REPOSITORY, invoke, notebook_source, run_process, write_project
+from filelock import FileLock
 from papermill.cli import papermill as papermill_cli
 
 from pvf import notebooks
-from pvf.notebooks import Job, is_current, plan_jobs, run_jobs, run_note
+from pvf.notebooks import Job, alone, is_current, plan_jobs, run_jobs, run_note
 from pvf.pairs import source_stems, write_pairs
 from pvf.parameters import Parameter
 from pvf.project import PACKAGE, BookError, find_project
@@ -144,6 +151,129 @@ def test_changed_library_or_package_runs_again(ran, monkeypatch):
     assert modules - set(inputs) == {"pvf/__main__.py", "pvf/book.py"}
     monkeypatch.setattr(notebooks, "package_versions", lambda: {"numpy": "0"})
     assert not is_current(ran, [job])
+
+
+def test_half_written_table_is_no_reason_to_run(ran):
+    """A table's temporary file, which another process takes away in a moment, is not looked at."""
+    job = plan_jobs(ran, mode="full")[0]
+    ran.results.mkdir(exist_ok=True)
+    temporary = ran.results / ".table.csv.0123.tmp"
+    temporary.write_text("half")
+    try:
+        assert is_current(ran, [job])
+    finally:
+        temporary.unlink()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "null", "{}", '{"cells": [', '{"nbformat": 4}', '{"metadata": {"pvf": 3}}'],
+)
+def test_page_that_is_none_is_run_again(ran, tmp_path, text):
+    """Whatever lies where an executed notebook should is a reason to run, not a traceback."""
+    job = plan_jobs(ran, mode="full")[0]
+    page = tmp_path / "a.ipynb"
+    page.write_text(text)
+    found = notebooks._first_change(page, notebooks.job_inputs(ran, job))
+    assert found == "the executed notebook was not made by this command"
+
+
+def test_folder_in_the_place_of_a_page_is_told(make_project):
+    """What can't be replaced by a page ends the run with the page's name."""
+    project = make_project(a=notebook_source("1"))
+    (project.chapters / "a.ipynb").mkdir(parents=True)
+    with pytest.raises(BookError, match=r"chapters/a\.ipynb cannot be written"):
+        run_jobs(project, plan_jobs(project))
+
+
+# --- two at once --------------------------------------------------------------------------------
+
+
+WAITING = "another run or build of this book is at work; waiting for it to end"
+HOLDER = """
+import sys, time
+from pathlib import Path
+from pvf.notebooks import alone
+from pvf.project import Project
+
+with alone(Project(Path(sys.argv[1]))) as no_other:
+    print(no_other, flush=True)
+    time.sleep(600)
+"""
+
+
+@contextmanager
+def held_elsewhere(project):
+    """Let another process hold the project's lock; killed at the end, as by kill -9."""
+    env = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(project.root)],
+        env=env,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as holder:
+        try:
+            assert holder.stdout.readline() == "True\n"
+            yield holder
+        finally:
+            holder.kill()
+
+
+def test_two_runs_at_once_do_the_work_once(make_project):
+    """The second says in one line that it waits, and then finds the page done; both succeed."""
+    project = make_project(a=notebook_source("import time; time.sleep(3); print('ran')"))
+    with ThreadPoolExecutor() as pool:
+        started = [pool.submit(run_process, "run", cwd=project.root) for _ in range(2)]
+    done = [process.result() for process in started]
+    assert [(d.returncode, d.stderr) for d in done] == [(0, "")] * 2
+    first, second = sorted((d.stdout.splitlines() for d in done), key=len)
+    if WAITING in first:
+        first, second = second, first
+    assert re.fullmatch(r"a: done in [\d.]+ s", first[-1])
+    assert second == [WAITING, "a: unchanged (full run)"]
+    assert [out.text for out in outputs(project.chapters / "a.ipynb")] == ["ran\n"]
+
+
+def test_killed_run_blocks_nobody(make_project):
+    """A process that was killed holds nothing any more, though its lock's file is still there."""
+    project, said = make_project(a=notebook_source("1")), []
+    with held_elsewhere(project) as holder:
+        holder.kill()
+        holder.wait()
+        with alone(project, said.append) as no_other:
+            assert no_other
+    assert said == []
+
+
+def test_wait_ends_when_the_other_dies(make_project):
+    """Whoever waits goes on as soon as the process that it waits for is gone."""
+    project, said = make_project(a=notebook_source("1")), []
+    with held_elsewhere(project) as holder:
+        threading.Timer(0.5, holder.kill).start()
+        run_jobs(project, plan_jobs(project), report=said.append)
+    assert said[0] == WAITING
+    assert said[-1].startswith("a: done")
+
+
+def test_run_into_another_folder_does_not_wait(make_project, tmp_path):
+    """Runs with other values into other folders go on side by side."""
+    project, said = make_project(a=notebook_source("1")), []
+    with held_elsewhere(project):
+        run_jobs(project, plan_jobs(project), output=tmp_path / "mine", report=said.append)
+    assert WAITING not in said
+    assert (tmp_path / "mine" / "a.ipynb").is_file()
+
+
+def test_disk_without_locks_still_runs(make_project, monkeypatch):
+    """Where the system has no locks, the work is done without."""
+    project = make_project(a=notebook_source("1"))
+
+    def refuse(*_, **__):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(FileLock, "acquire", refuse)
+    with alone(project) as no_other:
+        assert not no_other
 
 
 def test_two_runs_give_the_same_bytes(ran, tmp_path):

@@ -34,29 +34,45 @@ def check_array(name: str, value: Any) -> NDArray[Any]:
     try:
         array = np.asarray(value)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be an array, got {shown(value)}: {error}") from error
+        raise ValueError(f"{name} must not be ragged, got {shown(value)}: {error}") from error
     cells = array.flat if array.dtype == object else ()
     if array.dtype.kind in "cV" or any(isinstance(cell, complex | np.complex64) for cell in cells):
         raise TypeError(f"{name} must not be complex or structured, got {shown(value)}.")
     return array
 
 
-def check_finite(name: str, value: ArrayLike) -> NDArray[np.float64]:
-    """Return ``value`` as floats; refuse text, NaN, infinity, masked and complex values."""
+def check_numeric(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return ``value`` as floats; refuse text, masked and complex values."""
+    message = f"{name} must be numeric, got {shown(value)}."
     try:
         given = check_array(name, value)
-        if given.dtype.kind not in "biufO" or (
-            given.dtype == object and any(isinstance(cell, str | bytes) for cell in given.flat)
-        ):
-            raise TypeError(f"dtype {given.dtype}")
-        array = given.astype(np.float64)
+    except TypeError as error:
+        raise TypeError(message) from error
+    cells = given.flat if given.dtype == object else ()
+    if given.dtype.kind not in "biufO" or any(isinstance(cell, str | bytes) for cell in cells):
+        raise TypeError(message)
+    try:
+        return given.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        if str(error).startswith(f"{name} must not be missing"):
-            raise
-        raise TypeError(f"{name} must be numeric, got {shown(value)}.") from error
+        raise TypeError(message) from error
+
+
+def check_finite(name: str, value: ArrayLike) -> NDArray[np.float64]:
+    """Return ``value`` as floats; refuse NaN and infinity too."""
+    array = check_numeric(name, value)
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, got {array[~np.isfinite(array)].flat[0]}.")
     return array
+
+
+def check_shape(name: str, array: NDArray[Any], shape: tuple[int, ...]) -> None:
+    """Refuse an array of another shape; -1 stands for any length of 1 or more."""
+    fits = len(shape) == array.ndim and all(
+        n == want or (want == -1 and n) for n, want in zip(array.shape, shape, strict=True)
+    )
+    if not fits:
+        wanted = str(shape).replace("-1", "n")
+        raise ValueError(f"{name} must have shape {wanted}, got {array.shape}.")
 
 
 def check_interval(

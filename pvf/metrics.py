@@ -21,7 +21,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from pvf import plotting
 from pvf._checks import (
-    check_array,
     check_axes,
     check_broadcast,
     check_capacity,
@@ -31,7 +30,9 @@ from pvf._checks import (
     check_interval,
     check_label,
     check_number,
+    check_numeric,
     check_samples,
+    check_shape,
     check_text,
     shown,
 )
@@ -403,14 +404,11 @@ def _check_fitted_classifier(estimator: Any) -> None:
 
 def _curve(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """One number at each capacity; NaN where there is none, which leaves a gap."""
-    array = check_array(name, value)
-    if array.dtype.kind not in "iuf":
-        raise TypeError(f"{name} must be numeric, got {shown(value)}.")
-    if array.shape != shape:
-        raise ValueError(f"{name} must have capacity's shape {shape}, got {array.shape}.")
+    array = check_numeric(name, value)
+    check_shape(name, array, shape)
     if np.isinf(array).any():
         raise ValueError(f"{name} must not be infinite.")
-    return array.astype(np.float64)
+    return array
 
 
 def _scalar_or_array(value: NDArray[np.float64]) -> NDArray[np.float64] | float:
@@ -465,10 +463,7 @@ class InterventionEfficiencyDisplay:
     def __post_init__(self) -> None:
         """Check what was given, so that a slip isn't found only when it is drawn."""
         self.capacity = check_capacity(self.capacity)
-        if self.capacity.ndim != 1 or not self.capacity.size:
-            raise ValueError(
-                f"capacity must be one-dimensional and not empty, got shape {self.capacity.shape}."
-            )
+        check_shape("capacity", self.capacity, (-1,))
         self.efficiency = _curve("efficiency", self.efficiency, self.capacity.shape)
         self.prevalence = check_number("prevalence", self.prevalence, 0, 1, left_open=True)
         check_number("confidence_level", self.confidence_level, 0, 1, left_open=True)

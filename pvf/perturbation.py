@@ -472,6 +472,10 @@ class Perturbation:
         return _Sampler(table, self.mechanisms_)
 
 
+#: The state of a generator before the next numbers of a column's replica, by column and replica.
+_Starts = dict[tuple[int, int], Mapping[str, Any]]
+
+
 class _Sampler:
     """Draws perturbed sets of one table: cheaply, set by set; assembled, many at a time.
 
@@ -517,25 +521,27 @@ class _Sampler:
         """
         starts = self._starts(n_replicas, rng)
         for rows in gen_batches(self.table.n_samples, n_rows):
-            part = _Sampler(self.table.rows(rows), self._mechanisms)
-            drawn: dict[int, NDArray] = {}
-            for source, run in self._runs:
-                numbers = np.empty((len(run), n_replicas, part.table.n_samples))
-                for c, j in np.ndindex(numbers.shape[:2]):
-                    rng.bit_generator.state = starts[run[c], j]
-                    getattr(rng, str(source))(out=numbers[c, j])
-                    starts[run[c], j] = rng.bit_generator.state
-                drawn |= zip(run, numbers, strict=True)
-            yield rows, part.assemble([drawn], n_replicas)
+            yield rows, self._part(rows, n_replicas, rng, starts)
 
-    def _starts(
-        self, n_replicas: int, rng: np.random.Generator
-    ) -> dict[tuple[int, int], Mapping[str, Any]]:
+    def _part(self, rows: slice, n_replicas: int, rng: np.random.Generator, starts: _Starts) -> Any:
+        """Return the replicas of some rows; move ``starts`` on to where the next rows' begin."""
+        part = _Sampler(self.table.rows(rows), self._mechanisms)
+        drawn: dict[int, NDArray] = {}
+        for source, run in self._runs:
+            numbers = np.empty((len(run), n_replicas, part.table.n_samples))
+            for c, j in np.ndindex(numbers.shape[:2]):
+                rng.bit_generator.state = starts[run[c], j]
+                getattr(rng, str(source))(out=numbers[c, j])
+                starts[run[c], j] = rng.bit_generator.state
+            drawn |= zip(run, numbers, strict=True)
+        return part.assemble([drawn], n_replicas)
+
+    def _starts(self, n_replicas: int, rng: np.random.Generator) -> _Starts:
         """Return the generator's state where the numbers of each column and replica begin.
 
         It gets there by drawing: how many bits a normal number takes is not known beforehand.
         """
-        starts: dict[tuple[int, int], Mapping[str, Any]] = {}
+        starts: _Starts = {}
         unused = np.empty(min(self.table.n_samples, 2**16))
         for source, run in self._runs:
             for place in itertools.product(run, range(n_replicas)):

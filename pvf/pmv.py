@@ -18,12 +18,25 @@ import pandas as pd
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy import stats
 from sklearn.base import clone, is_regressor
-from sklearn.utils import check_consistent_length, gen_even_slices
+from sklearn.utils import gen_even_slices
 from sklearn.utils.multiclass import type_of_target
 from threadpoolctl import threadpool_limits
 
 from pvf import plotting
-from pvf._checks import check_finite, check_integer, check_interval
+from pvf._checks import (
+    check_axes,
+    check_column,
+    check_finite,
+    check_integer,
+    check_interval,
+    check_n_jobs,
+    check_number,
+    check_samples,
+    check_shape,
+    check_text,
+    shown,
+)
+from pvf._seeds import Seed, generator_of, seed_sequence
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,8 +53,6 @@ __all__ = [
 
 PAPER_NOISE_LEVELS: tuple[float, ...] = tuple(np.round(np.arange(11) * 0.05, 2).tolist())
 """The paper's levels: the data as they are, then 0.05 to 0.50 in steps of 0.05."""
-
-Seed = int | np.random.SeedSequence | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,9 +75,11 @@ class PerturbedModelValidationResult:
     accuracies: NDArray[np.float64]
 
     def __post_init__(self) -> None:
-        """Freeze the arrays too."""
-        for name in ("noise_levels", "accuracies"):
-            array = np.array(getattr(self, name), dtype=float)
+        """Check the arrays, and freeze them too."""
+        levels = _checked_noise_levels(self.noise_levels, at_least=2)
+        accuracies = check_interval("accuracies", self.accuracies, 0, 1)
+        check_shape("accuracies", accuracies, (-1, levels.size))
+        for name, array in (("noise_levels", levels), ("accuracies", accuracies)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
 
@@ -131,8 +144,8 @@ class PerturbedModelValidationResult:
         -------
         matplotlib Axes
         """
-        if ax is None:
-            ax = plotting.new_axes()
+        check_text("label", label)
+        ax = check_axes(ax) or plotting.new_axes()
         ends = np.array([self.noise_levels.min(), self.noise_levels.max()])
         (drawn,) = ax.plot(ends, self.intercept + self.slope * ends, label=label, **line)
         points = self.to_frame()
@@ -143,9 +156,7 @@ class PerturbedModelValidationResult:
         return ax
 
 
-def flip_labels(
-    y: ArrayLike, noise_level: float, random_state: int | np.random.Generator | None = None
-) -> NDArray[Any]:
+def flip_labels(y: ArrayLike, noise_level: float, random_state: Seed = None) -> NDArray[Any]:
     """Flip a share of the labels of each class.
 
     From each class of size n exactly ``round(noise_level * n)`` labels (halves to even) are
@@ -158,7 +169,7 @@ def flip_labels(
         Labels of any kind, two classes or more.
     noise_level : float in [0, 0.5]
         Share of each class to flip.
-    random_state : int, numpy Generator or None
+    random_state : int, SeedSequence, Generator, RandomState or None
         Source of randomness.
 
     Returns
@@ -178,9 +189,9 @@ def flip_labels(
     array(['a', 'a', 'a', 'b', 'b', 'b', 'a', 'b'], dtype='<U1')
     """
     classes, codes = _encoded_labels(y)
-    (level,) = _checked_noise_levels([noise_level], at_least=1)
-    quotas = _flip_quotas(classes, codes, level)
-    flipped = _flipped_codes(codes, quotas, np.random.default_rng(random_state))
+    level = check_number("noise_level", noise_level, 0, 0.5)
+    quotas = _flip_quotas("noise_level", classes, codes, level)
+    flipped = _flipped_codes(codes, quotas, generator_of(random_state))
     return classes[flipped]
 
 
@@ -216,7 +227,7 @@ def perturbed_model_validation(
     n_repeats : int, default=1
         How often the whole sequence is run, with new flips and new estimator seeds. The paper
         runs once; two or more give an interval.
-    random_state : int, numpy SeedSequence or None
+    random_state : int, SeedSequence, Generator, RandomState or None
         Two calls with one seed flip the same labels whatever the estimator, so candidates are
         compared on the same noise.
     n_jobs : int or None
@@ -262,11 +273,12 @@ def perturbed_model_validation(
     """
     _check_estimator(estimator)
     classes, codes = _encoded_labels(y)
-    check_consistent_length(X, codes)
+    check_samples("X", X, len(codes))
     levels = _checked_noise_levels(noise_levels, at_least=2)
     check_integer("n_repeats", n_repeats, 1)
-    quotas = [_flip_quotas(classes, codes, level) for level in levels]
-    seeds = _seed_sequence(random_state).spawn(int(n_repeats) * levels.size)
+    check_n_jobs(n_jobs)
+    quotas = [_flip_quotas("noise_levels", classes, codes, level) for level in levels]
+    seeds = seed_sequence(random_state).spawn(int(n_repeats) * levels.size)
     fits = [(quotas[i % levels.size], seed) for i, seed in enumerate(seeds)]
     workers = effective_n_jobs(n_jobs)
     n_parts = min(len(fits), 4 * workers if workers > 1 else 1)
@@ -325,7 +337,7 @@ def pmv_scorer(
     """
     levels = _checked_noise_levels(noise_levels, at_least=2)
     check_integer("n_repeats", n_repeats, 1)
-    check_integer("random_state", random_state, 0)
+    check_integer("random_state", random_state, 0, None)
     return _PMVScorer(tuple(levels.tolist()), int(n_repeats), int(random_state))
 
 
@@ -351,11 +363,7 @@ def _check_estimator(estimator: Any) -> None:
 
 
 def _encoded_labels(y: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    labels = np.asarray(y)
-    if labels.ndim != 1:
-        raise ValueError(f"y must be one-dimensional, got an array of shape {labels.shape}.")
-    if pd.isna(labels).any():
-        raise ValueError(f"y must not hold missing values, got {int(pd.isna(labels).sum())}.")
+    labels = check_column("y", y)
     if labels.dtype == object:  # how pandas hands strings over
         kinds = sorted({type(label).__name__ for label in labels})
         if len(kinds) > 1:
@@ -370,24 +378,28 @@ def _encoded_labels(y: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp]]:
     return classes, codes
 
 
-def _checked_noise_levels(noise_levels: Sequence[float], *, at_least: int) -> NDArray[np.float64]:
+def _checked_noise_levels(noise_levels: ArrayLike, *, at_least: int) -> NDArray[np.float64]:
     levels = check_finite("noise_levels", noise_levels)
     if levels.ndim != 1 or levels.size < at_least:
-        raise ValueError(f"noise_levels must be {at_least} or more shares, got {noise_levels!r}.")
+        raise ValueError(
+            f"noise_levels must be {at_least} or more shares, got {shown(noise_levels)}."
+        )
     check_interval("noise_levels", levels, 0, 0.5)
     if np.unique(levels).size < levels.size:
         raise ValueError(f"noise_levels must differ from each other, got {levels.tolist()}.")
     return levels
 
 
-def _flip_quotas(classes: NDArray[Any], codes: NDArray[np.intp], level: float) -> NDArray[np.intp]:
+def _flip_quotas(
+    name: str, classes: NDArray[Any], codes: NDArray[np.intp], level: float
+) -> NDArray[np.intp]:
     sizes = np.bincount(codes)
     # 0.35 * 90 is 31.499999999999996 in floats, and 31.5 is meant
     quotas = np.rint(np.round(level * sizes, 9)).astype(np.intp)
     if level > 0 and (quotas == 0).any():
         k = int(np.argmin(quotas))
         raise ValueError(
-            f"noise_levels: {level:g} of class {classes[k]!r} ({sizes[k]} samples) rounds to no "
+            f"{name}: {level:g} of class {classes[k]!r} ({sizes[k]} samples) rounds to no "
             "flipped label; give larger levels or more samples of that class."
         )
     return quotas
@@ -401,13 +413,6 @@ def _flipped_codes(
         chosen = rng.choice(np.flatnonzero(codes == k), size=quota, replace=False)
         flipped[chosen] = (k + rng.integers(1, quotas.size, size=quota)) % quotas.size
     return flipped
-
-
-def _seed_sequence(random_state: Seed) -> np.random.SeedSequence:
-    if isinstance(random_state, np.random.SeedSequence):
-        # a copy with the same key: spawning from the caller's would change it for the next call
-        return np.random.SeedSequence(random_state.entropy, spawn_key=random_state.spawn_key)
-    return np.random.SeedSequence(random_state)
 
 
 def with_random_states(estimator: Any, rng: np.random.Generator) -> Any:

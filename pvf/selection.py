@@ -12,15 +12,25 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import StratifiedKFold, cross_val_score, train_test_split
 
-from pvf._checks import check_integer, check_interval
+from pvf._checks import (
+    check_column,
+    check_integer,
+    check_number,
+    check_samples,
+    check_scorer,
+    shown,
+)
 
 __all__ = ["Criterion", "cross_validation_criterion", "holdout_criterion", "rank_models"]
+
+_LARGEST_SEED = 2**32 - 1  # that scikit-learn's splitters take
 
 #: Takes an unfitted model, X and y; the largest value wins.
 Criterion = Callable[[Any, Any, ArrayLike], float]
@@ -57,8 +67,9 @@ def cross_validation_criterion(
     >>> round(criterion(GaussianNB(), *load_iris(return_X_y=True)), 2)
     0.96
     """
+    check_scorer(scoring)
     check_integer("n_splits", n_splits, 2)
-    check_integer("random_state", random_state, 0)
+    check_integer("random_state", random_state, 0, _LARGEST_SEED)
     return _CrossValidation(scoring, n_splits, random_state)
 
 
@@ -100,10 +111,13 @@ def holdout_criterion(
     >>> round(holdout(GaussianNB(), *make_moons(200, noise=0.2, random_state=0)), 1)
     0.9
     """
-    check_interval("validation_share", validation_share, 0, 1, left_open=True)
-    if validation_share == 1:
-        raise ValueError("validation_share must be below 1, got 1.")
-    check_integer("random_state", random_state, 0)
+    check_scorer(scoring)
+    share = check_number("validation_share", validation_share, -np.inf)
+    if share <= 0:
+        raise ValueError(f"validation_share must lie in (0, 1), got {share:g}.")
+    if share >= 1:
+        raise ValueError(f"validation_share must be below 1, got {share:g}.")
+    check_integer("random_state", random_state, 0, _LARGEST_SEED)
     return _Holdout(scoring, validation_share, random_state)
 
 
@@ -188,18 +202,14 @@ def rank_models(
     >>> dict(zip(best["criterion"], best["model"]))
     {'PMV': 'depth 1', '10-fold CV': 'depth 16'}
     """
-    named = (
-        dict(models) if isinstance(models, Mapping) else {repr(model): model for model in models}
-    )
-    if not named or len(named) < len(models):
-        raise ValueError(f"models must be one or more, of different names, got {models!r}.")
-    if not criteria:
-        raise ValueError("criteria must name at least one callable, got none.")
+    named = _named_models(models)
+    _check_criteria(criteria)
+    check_samples("X", X, len(check_column("y", y)))
     rows = []
     for criterion, score_of in criteria.items():
         for name, model in named.items():
             start = time.perf_counter()
-            score = float(score_of(clone(model), X, y))
+            score = _one_score(criterion, name, score_of(clone(model), X, y))
             rows.append((criterion, name, score, time.perf_counter() - start))
     table = pd.DataFrame(rows, columns=["criterion", "model", "score", "seconds"])
     if table["score"].isna().any():
@@ -208,3 +218,35 @@ def rank_models(
     ranks = table.groupby("criterion")["score"].rank(method="min", ascending=False)
     table.insert(3, "rank", ranks.astype(int))
     return table
+
+
+def _named_models(models: Any) -> dict[Any, Any]:
+    if not isinstance(models, Mapping | list | tuple):
+        raise TypeError(f"models must be a list or a dict of estimators, got {shown(models)}.")
+    named = (
+        dict(models) if isinstance(models, Mapping) else {repr(model): model for model in models}
+    )
+    if not named or len(named) < len(models):
+        raise ValueError(f"models must be one or more, of different names, got {shown(models)}.")
+    for name, model in named.items():
+        if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "get_params")):
+            raise TypeError(f"models: {name!r} must be a scikit-learn estimator, got {model!r}.")
+    return named
+
+
+def _check_criteria(criteria: Any) -> None:
+    if not isinstance(criteria, Mapping):
+        raise TypeError(f"criteria must be a dict of names to callables, got {shown(criteria)}.")
+    if not criteria:
+        raise ValueError("criteria must name at least one callable, got none.")
+    for name, score_of in criteria.items():
+        if not callable(score_of):
+            raise TypeError(f"criteria: {name!r} must be a callable, got {shown(score_of)}.")
+
+
+def _one_score(criterion: Any, model: Any, value: Any) -> float:
+    if np.ndim(value) != 0 or np.asarray(value).dtype.kind not in "biuf":
+        raise ValueError(
+            f"criteria: {criterion!r} must return one number, got {shown(value)} for {model!r}."
+        )
+    return float(value)

@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pvf import plotting
 from pvf._checks import (
+    check_array,
     check_axes,
     check_bool,
     check_choice,
@@ -33,8 +34,10 @@ from pvf._checks import (
     check_integer,
     check_n_jobs,
     check_number,
+    check_numeric,
     check_samples,
     check_scorer,
+    check_shape,
     shown,
 )
 from pvf._seeds import seed_sequence
@@ -86,6 +89,26 @@ class PerturbationValidationResult:
     tie_break: str
     seed: Any
 
+    def __post_init__(self) -> None:
+        """Check that the parts fit together, also where a result is made by hand."""
+        n_models = len(_scores("scores", self.scores, (-1, -1)))
+        for name in ("aggregated", "unperturbed"):
+            _scores(name, getattr(self, name), (n_models,))
+        tied = check_array("tied", self.tied)
+        check_shape("tied", tied, (-1,))
+        if tied.dtype.kind not in "iu" or tied.min() < 0 or tied.max() >= n_models:
+            raise ValueError(f"tied must hold indices below {n_models}, got {shown(self.tied)}.")
+        check_integer("best_index", self.best_index, 0, n_models - 1)
+        for name in ("models", "names"):
+            given = getattr(self, name)
+            if not isinstance(given, tuple) or len(given) != n_models:
+                raise TypeError(f"{name} must be a tuple of {n_models}, got {shown(given)}.")
+        if not all(isinstance(name, str) for name in self.names):
+            raise TypeError(f"names must be texts, got {shown(self.names)}.")
+        check_choice("tie_break", self.tie_break, TIE_BREAKS)
+        if not isinstance(self.seed, np.random.SeedSequence):
+            check_integer("seed", self.seed, 0, None)
+
     @property
     def best_model(self) -> Any:
         """The selected model."""
@@ -102,15 +125,18 @@ class PerturbationValidationResult:
         Returns
         -------
         DataFrame
-            Indexed by model name, in the order given.
+            Indexed by model name, in the order given. Infinite scores have no ``sd``: it is NaN.
         """
         index = np.arange(len(self.names))
+        n_sets = self.scores.shape[1]
+        with np.errstate(invalid="ignore"):  # infinity minus infinity
+            sd = self.scores.std(axis=1, ddof=1) if n_sets > 1 else np.nan
         return pd.DataFrame(
             {
                 "aggregated": self.aggregated,
                 "unperturbed": self.unperturbed,
                 "mean": self.scores.mean(axis=1),
-                "sd": self.scores.std(axis=1, ddof=1) if self.scores.shape[1] > 1 else np.nan,
+                "sd": sd,
                 "min": self.scores.min(axis=1),
                 "max": self.scores.max(axis=1),
                 "tied": np.isin(index, self.tied),
@@ -509,6 +535,7 @@ def _scores_in_parts(
                 _warn_of_size(sampler, n_replicas)
                 return _score_block(models, y, scorer, sampler, n_replicas, [seed])[:, 0]
             counts[:, q] += np.ravel(_counts(flagged, is_case[rows], 1))
+        del part  # before the next one is made
     n_pos = n_replicas * int(is_case.sum())
     return metric[1](*counts, n_pos, n_replicas * len(y) - n_pos)
 
@@ -706,7 +733,7 @@ def _rows_per_part(
         return None
     classes = np.unique(y)
     if sampler.can_be_split and len(classes) == 2 and _count_metric(scorer, classes) is not None:
-        return max(1, int(budget // row))
+        return max(1, int(budget // (2 * row)))  # half: labels and the scorer take room as well
     _warn_of_size(sampler, n_replicas)
     return None
 
@@ -718,7 +745,7 @@ def _warn_of_size(sampler: _Sampler, n_replicas: int) -> None:
         "only for scores that count right and wrong predictions of two classes, such as F1 or "
         "Intervention Efficiency, under this package's own mechanisms. Take fewer n_replicas or "
         "samples, or a larger memory_budget.",
-        stacklevel=3,
+        stacklevel=4,
     )
 
 
@@ -741,6 +768,15 @@ def _aggregate(
     if not callable(aggregate):
         return _quantile(scores, aggregate)
     return np.array([_one_number("aggregate", aggregate(row.copy())) for row in scores])
+
+
+def _scores(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return scores, which may be infinite."""
+    scores = check_numeric(name, value)
+    check_shape(name, scores, shape)
+    if np.isnan(scores).any():
+        raise ValueError(f"{name} must not be NaN, got {shown(value)}.")
+    return scores
 
 
 def _quantile(scores: NDArray[np.float64], share: float) -> NDArray[np.float64]:

@@ -156,11 +156,12 @@ def test_changed_library_or_package_runs_again(ran, monkeypatch):
 def test_half_written_table_is_no_reason_to_run(ran):
     """A table's temporary file, which another process takes away in a moment, is not looked at."""
     job = plan_jobs(ran, mode="full")[0]
+    before = set(notebooks.job_inputs(ran, job))
     ran.results.mkdir(exist_ok=True)
     temporary = ran.results / ".table.csv.0123.tmp"
     temporary.write_text("half")
     try:
-        assert is_current(ran, [job])
+        assert set(notebooks.job_inputs(ran, job)) == before
     finally:
         temporary.unlink()
 
@@ -206,12 +207,8 @@ with alone(Project(Path(sys.argv[1]))) as no_other:
 def held_elsewhere(project):
     """Let another process hold the project's lock; killed at the end, as by kill -9."""
     env = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(project.root)],
-        env=env,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as holder:
+    command = [sys.executable, "-c", HOLDER, str(project.root)]
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as holder:
         try:
             assert holder.stdout.readline() == "True\n"
             yield holder

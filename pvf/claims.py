@@ -198,7 +198,8 @@ def in_words(number: float | None, low: float | None = None, high: float | None 
 
 
 def _digits(number: float) -> str:
-    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.3g}"
+    # From 999.5, three digits are 1000, which "g" writes as 1e+03.
+    return f"{number:,.0f}" if abs(number) >= 999.5 else f"{number:.3g}"
 
 
 def verdict_table(ids: Iterable[str]) -> pd.DataFrame:

@@ -24,7 +24,10 @@ from pvf.claims import (
     in_words,
     judge,
     ledger,
+    ledger_text,
     paper_numbers,
+    verdict,
+    verdict_on_numbers,
     verdict_table,
 )
 from pvf.store import read_result, results_folder
@@ -98,6 +101,99 @@ def test_unknown_claims_are_refused(invented):
     """A claim that the ledger lacks is named in the error."""
     with pytest.raises(ValueError, match="'B-1'"):
         judge("B-1")
+    with pytest.raises(ValueError, match="must be claims of the ledger, got B-1, C-1"):
+        ledger_text("table", ["C-1", "A-1", "B-1"])
+
+
+def _typed(claim, tables):
+    """Decide an invented claim: what its entry says."""
+    assert list(tables) == claim["tables"]
+    return Finding(*claim["finding"])
+
+
+@pytest.fixture
+def typed(monkeypatch):
+    """Put three invented claims in the ledger's place, with and without numbers."""
+    common = {"paper": "doe", "statement": "It is so.", "decide": "test_claims._typed"}
+    common |= {"tolerance": "a tenth", "chapter": "01_one"}
+    entries = {
+        "Z-1": {"place": "p. 1", "numbers": {"win": 52.0}, "unit": "%", "figure": "fig-z"}
+        | {"finding": ("direction only", "40 of 99", 40.25, 30.5, 1234.5)}
+        | {"tables": ["cervical_data", "efficiency_checks"]},
+        "A-1": {"place": "p. 2", "figure": "fig-a", "tables": ["cervical_data"]}
+        | {"finding": ("untestable", "no data")},
+        "M-1": {"place": "p. 3", "unit": "min", "figure": "fig-m", "tables": ["cervical_data"]}
+        | {"finding": ("direction only", "7 minutes", 7)},
+    }
+    entries = {claim: common | entry for claim, entry in entries.items()}
+    monkeypatch.setattr(pvf.claims, "claims", lambda: entries)
+    judge.cache_clear()
+    yield
+    judge.cache_clear()
+
+
+def test_ledger_has_a_row_a_claim(typed):
+    """Entry and finding stand side by side; what is missing is missing, and units are text."""
+    table = ledger()
+    assert table.index.name == "claim"
+    assert table.index.tolist() == ["Z-1", "A-1", "M-1"]
+    assert table.loc["Z-1"].to_dict() == {
+        "paper": "doe",
+        "place": "p. 1",
+        "statement": "It is so.",
+        "verdict": "direction only",
+        "paper_numbers": "win: 52",
+        "number": 40.25,
+        "low": 30.5,
+        "high": 1234.5,
+        "unit": "%",
+        "says": "40 of 99",
+        "tolerance": "a tenth",
+        "chapter": "01_one",
+        "figure": "fig-z",
+        "tables": "cervical_data, efficiency_checks",
+    }
+    assert table["paper_numbers"].tolist() == ["win: 52", "", ""]
+    assert table["unit"].tolist() == ["%", "", "min"]
+    np.testing.assert_array_equal(table["number"], [40.25, np.nan, 7])
+    np.testing.assert_array_equal(table["low"], [30.5, np.nan, np.nan])
+    assert set(table[["number", "low", "high"]].dtypes) == {np.dtype(float)}
+
+
+def test_ledger_is_written_for_people_and_programs(typed):
+    """People get a line a claim and counts; JSON has null and CSV nothing where no number is."""
+    lines = ledger_text("table").splitlines()
+    cells = [re.split(r" {2,}", line.strip()) for line in lines[2:5]]
+    assert re.split(r" {2,}", lines[0].strip()) == [
+        *("paper", "place", "verdict", "paper's number", "ours", "chapter")
+    ]
+    assert cells[0] == [
+        *("Z-1", "doe", "p. 1", "direction only", "win: 52", "40.2 (30.5 to 1,234) %", "01_one")
+    ]
+    assert cells[1] == ["A-1", "doe", "p. 2", "untestable", "–", "–", "01_one"]
+    assert cells[2] == ["M-1", "doe", "p. 3", "direction only", "–", "7 min", "01_one"]
+    counts = "0 reproduced, 2 direction only, 0 not reproduced, 1 untestable"
+    assert lines[5:] == ["", f"3 claims: {counts}"]
+    records = json.loads(ledger_text("json", ["M-1", "A-1"]))
+    assert [record["claim"] for record in records] == ["M-1", "A-1"]
+    assert [record["number"] for record in records] == [7.0, None]
+    text = ledger_text("csv", ["A-1"])
+    assert text.splitlines()[1] == (
+        "A-1,doe,p. 2,It is so.,untestable,,,,,,no data,a tenth,01_one,fig-a,cervical_data"
+    )
+    assert text.endswith("\n")
+    assert "\r" not in text
+    assert '\n  {\n    "claim"' in ledger_text("json")
+    assert "–" not in ledger_text("json")
+
+
+def test_verdict_table_marks_a_claim_without_numbers(typed):
+    """A dash stands where the paper prints no number."""
+    table = verdict_table(["A-1", "Z-1"])
+    assert table.index.name == "claim"
+    assert table["paper"].tolist() == ["–", "win: 52"]
+    assert table["statement"].tolist() == ["It is so."] * 2
+    assert table["what we found"].tolist() == ["no data", "40 of 99"]
 
 
 def test_a_verdict_that_is_none_is_refused():
@@ -112,12 +208,52 @@ def test_a_verdict_that_is_none_is_refused():
         ({}, ""),
         ({"win": [43.3, 46.7], "tie": 20.0}, "win: 43.3, 46.7; tie: 20"),
         ({"minutes_50": 1642}, "minutes 50: 1642"),
+        ({"a_b_c": [1.5, 2], "who": "nobody"}, "a b c: 1.5, 2; who: nobody"),
+        (20.0, "20"),
+        ([0.1, 1234567], "0.1, 1234567"),
     ],
-    ids=["none", "range", "underscore"],
+    ids=["none", "range", "underscore", "words", "scalar", "list"],
 )
 def test_paper_numbers_are_written_as_printed(numbers, text):
     """Names without underscores, lists with commas, whole floats without a point."""
     assert paper_numbers(numbers) == text
+
+
+@pytest.mark.parametrize(
+    ("reproduced", "direction", "expected"),
+    [
+        (True, True, "reproduced"),
+        (True, False, "reproduced"),
+        (False, True, "direction only"),
+        (False, False, "not reproduced"),
+    ],
+)
+def test_verdict_asks_for_the_direction_only_if_the_rest_fails(reproduced, direction, expected):
+    """All four cases, written down."""
+    assert verdict(reproduced=reproduced, direction=direction) == expected
+
+
+@pytest.mark.parametrize(
+    ("number", "covered"),
+    [(39.9, False), (40.0, True), (50.0, True), (60.0, True), (60.1, False)],
+)
+def test_a_number_on_the_border_of_an_interval_is_covered(number, covered):
+    """An interval has its ends; one number outside its own is enough to fail."""
+    intervals = {"win": (40.0, 60.0), "tie": (5.0, 5.0), "unused": (0.0, 0.0)}
+    for same_direction, else_ in ((True, "direction only"), (False, "not reproduced")):
+        for paper in ({"win": number}, {"win": number, "tie": 5.0}, {"tie": 5.0, "win": number}):
+            found = verdict_on_numbers(paper, intervals, same_direction=same_direction)
+            assert found == ("reproduced" if covered else else_)
+
+
+def test_a_number_without_an_interval_is_refused():
+    """The error lists the numbers, and those that no interval is given for."""
+    message = r"intervals must cover \['loss', 'tie', 'win'\], got none for \['loss', 'tie'\]"
+    for interval in ((40.0, 60.0), (70.0, 90.0)):
+        with pytest.raises(ValueError, match=message):
+            verdict_on_numbers(
+                {"win": 52.0, "tie": 1.0, "loss": 2.0}, {"win": interval}, same_direction=True
+            )
 
 
 # --- The ledger is whole ------------------------------------------------------------------------
@@ -296,8 +432,18 @@ def test_a_changed_table_changes_the_verdict():
         ((45.123, 40.2, 50.08), "45.1 (40.2 to 50.1)"),
         ((2.406, None, None), "2.41"),
         ((12345.6,), "12,346"),
+        ((2.406, 1.0, None), "2.41"),
+        ((2.406, np.nan, 3.0), "2.41"),
+        ((2.406, 1.0, np.nan), "2.41"),
+        ((2.406, None, 3.0), "2.41"),
+        ((0.0, -0.5, 0.0), "0 (-0.5 to 0)"),
+        ((999.4,), "999"),
+        ((999.5,), "1,000"),
+        ((1000,), "1,000"),
+        ((-1000.0, -1000.6, -999.4), "-1,000 (-1,001 to -999)"),
+        ((0.00012345,), "0.000123"),
     ],
-    ids=["none", "missing", "interval", "number", "large"],
+    ids=str,
 )
 def test_numbers_are_written_with_three_digits(numbers, text):
     """A number with its interval, or alone, or nothing."""

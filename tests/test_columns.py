@@ -258,6 +258,11 @@ def test_spellings_that_differ_in_case_or_spaces_are_one_level():
     assert read(values * 3)[:6] == ["yes", "yes", "yes", "NO", "NO", "un known"]
 
 
+def test_words_written_apart_are_another_level():
+    """Spaces between words count, though not how many."""
+    assert guess(["not seen", "notseen", "not  seen"] * 3).levels == ("not  seen", "notseen")
+
+
 def test_one_level_in_several_spellings_is_constant():
     """What differs in case only says nothing."""
     column = guess(["Ward", "ward", "WARD"] * 3)
@@ -550,6 +555,8 @@ def test_a_file_of_semicolons_has_decimal_commas_where_it_has_commas():
     assert read(["1.234", "2,5", "3"], separator=";") == [1234, 2.5, 3]
     assert read(["1.234", "2.5", "3"], separator="\t") == [1.234, 2.5, 3]
     assert read(["1,234", "2,345", "3"], separator=";", decimal=".") == [1234, 2345, 3]
+    with pytest.raises(TableError, match="may be 1234 or 1.234"):
+        read(["1,234", "2,345", "3"], separator="\t")
 
 
 def test_the_given_mark_binds_every_column():
@@ -819,6 +826,7 @@ def test_columns_keep_their_place_and_gaps():
     )
     pd.testing.assert_frame_equal(made, expected, check_dtype=False)
     assert made[["age", "pain"]].dtypes.tolist() == [np.dtype(float)] * 2
+    assert feature_frame(frame, columns[1:2]).shape == (8, 0)
     assert [column.n_missing for column in columns] == [2, 0, 4, 2]
     assert [column.n_values for column in columns] == [3, 8, 2, 3]
 

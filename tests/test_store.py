@@ -8,6 +8,7 @@ import os
 import platform
 import re
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -588,6 +589,25 @@ def test_unwritable_folder_is_a_clear_error(tmp_path, monkeypatch, number):
     assert caught.value.errno == number
     assert str(tmp_path) in str(caught.value)
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a folder can be synced on POSIX")
+def test_what_is_written_outlives_a_power_cut(tmp_path, monkeypatch):
+    """The bytes reach the disk before the rename, and the folder's new entry after it."""
+    done, fsync, replace = [], os.fsync, Path.replace
+
+    def note_sync(descriptor):
+        done.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+        fsync(descriptor)
+
+    def note_rename(path, target):
+        done.append("rename")
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", note_sync)
+    monkeypatch.setattr(Path, "replace", note_rename)
+    write_example(tmp_path)
+    assert done == ["file", "rename", "folder"] * 2
 
 
 def test_out_that_is_a_file_is_a_clear_error(tmp_path):

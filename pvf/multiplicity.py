@@ -240,14 +240,14 @@ def _block_capacity(
 def _block_capacity_two(positive: Array, return_weights: bool) -> tuple[Array, Array, Array | None]:
     """Return the same for two classes."""
     low, high = positive.min(axis=0), positive.max(axis=0)
-    capacity, weight = _channel.two_class_capacity(low, high)
+    capacity, weight, gap = _channel.two_class_capacity(low, high)
     weights = None
     if return_weights:
         samples = np.arange(positive.shape[1])
         weights = np.zeros(positive.shape)
         weights[positive.argmin(axis=0), samples] = 1 - weight
         weights[positive.argmax(axis=0), samples] += weight
-    return capacity / LN2, np.zeros(len(capacity)), weights
+    return capacity / LN2, gap / LN2, weights
 
 
 def _warn_of_gaps(gap: Array, tol: float, unit: str, name: str) -> None:

@@ -1,5 +1,6 @@
 """A reader's own CSV: every ugly thing is handled and said, or refused by name."""
 
+import os
 import re
 
 import numpy as np
@@ -124,6 +125,14 @@ BAD_FILES = {
     "spreadsheet": (b"PK\x03\x04rest", "a spreadsheet or zip file"),
     "zip": (b"\x1f\x8brest", "a gzip file"),
     "zeros": (b"a,b\n1,\x002\n", "zero bytes"),
+    "bom-only": (b"\xff\xfe", "the file is empty"),
+    "bom-blank": (b"\xef\xbb\xbf\r\n", "the file is empty"),
+    "bare-separators": (b",,\n,,\n", "every line is blank"),
+    "zero-in-a-cell": (b"a,b\n1,2\n3,\x00\n", "line 3 holds zero bytes"),
+    "half-utf-16": ("a,b\n1,2\n3,4\n".encode("utf-16") + b"\x31", "line 4 holds byte 0x31"),
+    "bad-after-mark": (b"\xef\xbb\xbfa,b\n1,\xff\n", "line 2 holds byte 0xff.* in utf-8"),
+    "long-cell": (b"a,b\n1,2\n" + b"x" * 131073 + b",4\n", r"line 3 cannot be read \(field larger"),
+    "long-cell-in-the-header": (b"x" * 131073 + b",b\n1,4\n", r"line 1 cannot be read \(field"),
     "one-column": (b"a b died\n1 2 yes\n", "none of comma, semicolon, tab, bar"),
     "ragged": (b"a,b,died\n1,2,yes\n1,2,3,no\n", "line 3 has 4 fields, the header has 3"),
     "open-quote": (b'a,b,died\n1,2,yes\n1,"2,no\n3,4,yes\n', "line 3 cannot be read"),
@@ -140,6 +149,70 @@ def test_unreadable_file_is_refused(write, content, message):
         read_csv_table(path)
     assert "\n" not in str(error.value)
     assert str(path) in str(error.value)
+
+
+BY_ENCODING = {
+    "zero": (b"a,b\n1,\x00\n", "ascii", "line 2 holds zero bytes"),
+    "wrong": (b"a,b\n1,2\n\xff,2\n", "utf-8", "line 3 holds byte 0xff, which is no text in utf-8"),
+    "wide": ("a,b\n1,2\n".encode("utf-16-le") + b"\x00\xd8", "utf-16-le", "line 3 holds byte 0x00"),
+    "half-a-character": (b"a,b\n1,\\ud800\n", "unicode_escape", "line 2 holds half a character"),
+    "no-place": (b"a,b\n1,2\n", "undefined", "is no text in undefined"),
+    "unknown": (b"a,b\n1,2\n", "klingon", "encoding 'klingon' is not known"),
+    "no-text-encoding": (b"a,b\n1,2\n", "hex", "encoding 'hex' is not known"),
+    "no-name": (b"a,b\n1,2\n", "utf\0", "encoding .* is not known"),
+}
+
+
+@pytest.mark.parametrize(("content", "encoding", "message"), BY_ENCODING.values(), ids=BY_ENCODING)
+def test_encoding_that_does_not_fit_is_told_with_the_line(write, content, encoding, message):
+    """A named encoding is taken at its word; what it makes no text of is refused."""
+    with pytest.raises(TableError, match=message):
+        read_csv_table(write(content), encoding=encoding)
+
+
+def test_mark_at_the_start_is_no_part_of_a_name(write):
+    """A file that begins with a byte-order mark keeps its first column's name."""
+    for encoding in (None, "utf-8"):
+        table = read_csv_table(write(b"\xef\xbb\xbfage,b\n1,2\n"), encoding=encoding)
+        assert list(table.frame) == ["age", "b"]
+
+
+def test_wide_row_of_short_cells_is_read(write):
+    """A line may be longer than a cell may, and still tell its separator."""
+    names = [f"a{i}" for i in range(30000)]
+    table = read_csv_table(write(",".join(names) + "\n" + ",".join("1" * 30000) + "\n"))
+    assert list(table.frame) == names
+
+
+def test_blank_lines_before_the_header_are_skipped(write):
+    """However many there are."""
+    assert list(read_csv_table(write("\n" * 300 + "a,b\n1,2\n")).frame) == ["a", "b"]
+
+
+@pytest.mark.parametrize("separator", ['"', "\n", "\r", "\0", "", "::"])
+def test_separator_that_cannot_separate_is_refused(write, separator):
+    """A quote and a line break have another meaning."""
+    with pytest.raises(TableError, match="separator must be one character"):
+        read_csv_table(write("a,b\n1,2\n"), separator=separator)
+
+
+def test_pipe_and_device_are_refused_at_once(tmp_path):
+    """Neither is waited for: a pipe that nobody writes to, and a device without an end."""
+    os.mkfifo(tmp_path / "pipe.csv")
+    for path in (tmp_path / "pipe.csv", "/dev/zero"):
+        with pytest.raises(TableError, match="it is a pipe or a device"):
+            read_csv_table(path)
+    with pytest.raises(TableError, match="cannot be read"):
+        read_csv_table("a\0b")
+
+
+def test_name_without_a_letter_is_replaced(write):
+    """A header of control characters alone cannot be shown, so it gets a name."""
+    assert list(read_csv_table(write(b"a,\x1b,\xe2\x80\xae\n1,2,3\n")).frame) == [
+        "a",
+        "unnamed 2",
+        "unnamed 3",
+    ]
 
 
 def test_absent_file_and_folder_are_told_apart(tmp_path):

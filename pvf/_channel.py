@@ -76,7 +76,8 @@ def two_class_capacity(low: Array, high: Array) -> tuple[Array, Array, Array]:
     weight = np.clip(weight, 0, 1)
     # Any centre and any weights enclose the capacity, see above.
     capacity = np.maximum((1 - weight) * to_low + weight * to_high, 0)
-    rounding = 8 * np.finfo(float).eps * (binary_entropy(low) + binary_entropy(high))
+    terms = binary_entropy(low) + binary_entropy(high) + capacity
+    rounding = 8 * np.finfo(float).eps * terms
     gap = np.maximum(np.maximum(to_low, to_high) - capacity, 0) + np.minimum(rounding, width)
     weight = np.where(swapped & differ, 1 - weight, weight)
     return capacity, weight, np.where(differ, gap, 0)

@@ -127,11 +127,20 @@ ID_NAMES = [
     ),
     *("lab_nr", "record key", "ward-code", "index", "Unnamed: 0"),
     *("patient", "subject", "case", "record", "Patient No", "case_nr", "subjectnumber"),
-    *("record number", "patientno"),
+    *("record number", "patientno", "casenr", "subject_no"),
 ]
 OTHER_NAMES = [
     *("fluid", "acid", "width", "idle", "uuids", "mrna", "assn", "pseudonyms"),
-    *("monkey", "decode", "genr", "key_figure", "code_red", "nr_of_visits"),
+    *(
+        "monkey",
+        "decode",
+        "genr",
+        "key_figure",
+        "code_red",
+        "nr_of_visits",
+        "a_key_figure",
+        "in_code_b",
+    ),
     *("index_value", "reindex", "not unnamed", "patients", "patient_age", "the patient"),
     *("case_load", "subject__no", "number"),
 ]
@@ -377,7 +386,8 @@ def test_words_that_have_an_order_are_ordinal(order):
 )
 def test_orders_may_hold_spaces(levels):
     """Spaces within ranks and bands change nothing."""
-    assert guess(levels[::-1] * 3).levels == tuple(levels)
+    column = guess(levels[::-1] * 3)
+    assert (column.kind, column.levels) == ("ordinal", tuple(levels))
 
 
 def test_spellings_of_a_scale_are_one_level_each():
@@ -459,10 +469,27 @@ def test_dates_are_known_in_every_notation(values):
     "value",
     [
         *("2024-01", "2024-01/03", "2024/01-03", "20240-01-03", "2024-001-03"),
-        *("3.1/2024", "3/1-24", "3.1.202", "3.1.20245", "123.1.2024", "3.111.2024", "3 4 2024"),
+        *(
+            "3.1/2024",
+            "3/1-24",
+            "3.1.202",
+            "3.1.4",
+            "3.1.20245",
+            "123.1.2024",
+            "3.111.2024",
+            "3 4 2024",
+        ),
         *("3 Foo 2024", "3 2024", "Foo 3, 2024", "May 3 2024", "May 3, 24", "333 May 2024"),
         *("2024-01-03 10", "2024-01-03 10:3", "2024-01-03 10:30:1", "2024-01-03x10:30"),
-        *("2024-01-03 10:30:15.", "2024-01-03T10:30 CET", "soon", "120/80"),
+        *("2024-01-03 10:300", "2024-01-03 10:30:155", "2024-01-03 100:30", "May 3, 20245"),
+        *("2024-01-03T10:30+1:00", "2024-01-03T10:30+01:0", "2024-01-03T10:30+010:00"),
+        *(
+            "2024-01-03T10:30+01:000",
+            "2024-01-03 10:30:15.",
+            "2024-01-03T10:30 CET",
+            "soon",
+            "120/80",
+        ),
     ],
 )
 def test_one_value_that_is_no_date_makes_text(value):
@@ -755,7 +782,9 @@ def test_iso_dates_may_be_numbers():
     ("values", "kind", "message"),
     [
         (["3.1.2024", "4.1.2024"], "numeric", "'3.1.2024'; as numeric it takes numbers"),
-        (["2024-1-3", "2024-1-4"], "numeric", "'2024-1-3'; as numeric it takes numbers"),
+        (["2024-1-03", "2024-1-04"], "numeric", "'2024-1-03'; as numeric it takes numbers"),
+        (["2024-01-3", "2024-01-4"], "numeric", "'2024-01-3'; as numeric it takes numbers"),
+        (["24-01-03", "24-01-04"], "numeric", "'24-01-03'; as numeric it takes numbers"),
         (["2024-01-03", "soon"], "numeric", "'2024-01-03'; as numeric it takes numbers"),
         (["2024-01-03x", "2024-01-04"], "numeric", "'2024-01-03x'; as numeric it takes numbers"),
         (["2024-01-03", "2024-02-30"], "numeric", "'2024-02-30', which is no date"),

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from ugly_csv import KINDS, TARGET, plain_table, to_bytes, ugly_table
 
+from pvf import own_report, own_selection
 from pvf.__main__ import main
 from pvf.own_data import load_own_data
 from pvf.own_selection import RULES, select
@@ -146,6 +147,186 @@ def test_report_that_cannot_be_written_is_one_line(plain, tmp_path):
     )
     assert done.exit_code == 2
     assert "is a directory" in done.stderr
+
+
+def lead_to(path, how):
+    """Make another path to a file, and return it with the ending of a report."""
+    other = path.with_name(f"other{path.suffix}")
+    if how == "symlink":
+        other.symlink_to(path)
+    elif how == "chain":
+        path.with_name("between").symlink_to(path.name)
+        other.symlink_to("between")
+    elif how == "hard-link":
+        other.hardlink_to(path)
+    elif how == "folder-link":
+        path.parent.with_name("linked").symlink_to(path.parent)
+        other = path.parent.with_name("linked") / path.name
+    else:
+        relative = Path(os.path.relpath(path))
+        words = {"same": path, "relative": relative, "case": path.with_name(path.name.upper())}
+        other = words.get(how, path.parent / ".." / path.parent.name / path.name)
+    return other
+
+
+WAYS = ["same", "relative", "dots", "case", "symlink", "chain", "hard-link", "folder-link"]
+
+
+@pytest.fixture
+def no_fits(monkeypatch):
+    """Let a selection fail, so that what is refused only after it is found out."""
+
+    def fitted(*_, **__):
+        pytest.fail("models were fitted")
+
+    monkeypatch.setattr(own_selection, "select", fitted)
+
+
+@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.usefixtures("no_fits")
+def test_report_never_replaces_the_table(tmp_path, how):
+    """However the report's name leads to the input, it is refused and the table stays."""
+    table = tmp_path / "in" / "patients.md"
+    table.parent.mkdir()
+    content = to_bytes(plain_table(), separator=",")
+    table.write_bytes(content)
+    other = lead_to(table, how)
+    good = tmp_path / "r.html"
+    options = ["--target", "died", "--capacity", "0.2", "--report", good, "--report", other]
+    done = call("select", table, *options)
+    assert done.exit_code == 2
+    assert "'--report': " in done.stderr
+    assert "is the same file as" in done.stderr
+    assert table.read_bytes() == content
+    assert not good.exists()
+
+
+@pytest.mark.parametrize("there", [True, False], ids=["there", "not-yet"])
+@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.usefixtures("no_fits")
+def test_two_reports_never_share_a_file(plain, tmp_path, how, there):
+    """Whether the file is there already or not, the second name is refused."""
+    one = tmp_path / "out" / "r.html"
+    one.parent.mkdir()
+    if there or how == "hard-link":
+        one.touch()
+    options = ["--target", "died", "--capacity", "0.2", "--report", one]
+    done = call("select", plain, *options, "--report", lead_to(one, how))
+    assert done.exit_code == 2
+    assert "are one file" in done.stderr
+
+
+def unfit(tmp_path, what):
+    """Return the path of a report that cannot be written."""
+    path = tmp_path / "r.html"
+    if what == "folder":
+        path.mkdir()
+    elif what == "pipe":
+        os.mkfifo(path)
+    elif what == "loop":
+        path.symlink_to("r.html")
+    elif what == "link-to-nowhere":
+        path.symlink_to("no/r.html")
+    elif what == "file-as-folder":
+        (tmp_path / "f").touch()
+    names = {"no-folder": "no/r.html", "file-as-folder": "f/r.html", "long": "x" * 300 + ".html"}
+    return Path("/proc/r.html") if what == "no-room" else tmp_path / names.get(what, "r.html")
+
+
+UNFIT = [
+    "folder",
+    "pipe",
+    "loop",
+    "link-to-nowhere",
+    "no-folder",
+    "file-as-folder",
+    "long",
+    "no-room",
+]
+
+
+@pytest.mark.parametrize("what", UNFIT)
+@pytest.mark.parametrize("command", ["select", "example"])
+@pytest.mark.usefixtures("no_fits")
+def test_output_that_cannot_be_written_is_refused_before_the_work(plain, tmp_path, command, what):
+    """Where the file system knows it already, the answer comes first, and nothing is left."""
+    path = unfit(tmp_path, what)
+    before = sorted(tmp_path.iterdir())
+    if command == "select":
+        options = ["--target", "died", "--capacity", "0.2", "--report", path]
+        done = call("select", plain, *options)
+    else:
+        done = call("example", path)
+    assert done.exit_code == 2
+    assert "'--report'" in done.stderr or "'CSV'" in done.stderr
+    assert done.stderr.count("Error: ") == 1
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_reports_are_written_each_by_itself(plain, tmp_path, monkeypatch):
+    """One whose disk is full and one whose drawing fails cost neither of the others."""
+    names = ["a.html", "b.md", "c.json", "d.json"]
+    (tmp_path / "b.md").write_text("old", encoding="utf-8")
+    write_bytes = own_report.write_whole
+
+    def full(path, content):
+        if path.name == "b.md":
+            raise OSError(28, "No space left on device")
+        write_bytes(path, content)
+
+    monkeypatch.setattr(own_report, "write_whole", full)
+    monkeypatch.setattr(own_report, "as_html", lambda _: 1 / 0)
+    options = [word for name in names for word in ("--report", tmp_path / name)]
+    done = call("select", plain, "--target", "died", "--capacity", "0.3", *SMALL, *options)
+    assert done.exit_code == 1
+    (line,) = done.stderr.splitlines()
+    assert f"{tmp_path / 'a.html'} cannot be written (ZeroDivisionError: division by zero)" in line
+    assert f"{tmp_path / 'b.md'} cannot be written (No space left on device)" in line
+    assert line.endswith(f"Written: {tmp_path / 'c.json'}, {tmp_path / 'd.json'}.")
+    assert not (tmp_path / "a.html").exists()
+    assert (tmp_path / "b.md").read_text(encoding="utf-8") == "old"
+    for name in names[2:]:
+        assert f"report: {tmp_path / name}\n" in done.stdout
+        json.loads((tmp_path / name).read_text(encoding="utf-8"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["b.md", *names[2:], "plain.csv"]
+
+
+def test_report_through_a_link_keeps_the_link(plain, tmp_path):
+    """The file behind the link is replaced, not the link."""
+    (tmp_path / "shared").mkdir()
+    link = tmp_path / "r.json"
+    link.symlink_to("shared/r.json")
+    call("select", plain, "--target", "died", "--capacity", "0.3", *SMALL, "--report", link)
+    assert link.is_symlink()
+    assert json.loads((tmp_path / "shared" / "r.json").read_text(encoding="utf-8"))["choices"]
+
+
+def test_names_reach_the_terminal_as_escapes(tmp_path):
+    """Of a header, an outcome, levels and the file's name, nothing is a command for a terminal."""
+    rows = plain_table()
+    rows[0] = ["id", "age\x1b[31m", "\u202elab", "ward\a", "died\x9b"]
+    for row in rows[1:]:
+        row[3] += "\x1b]0;owned\a"
+        row[4] = {"yes": "\x1byes", "no": "\x1bno"}[row[4]]
+    path = tmp_path / "p\x1b[5m.csv"
+    path.write_bytes(to_bytes(rows, separator=",", encoding="utf-8"))
+    words = ["select", path, "--target", "died\x9b", "--capacity", "0.2", *SMALL]
+    words += ["--positive", "\x1byes", "--report", tmp_path / "r\x1b.json"]
+    done = CliRunner().invoke(main, list(map(str, words)), color=True)
+    assert done.exit_code == 0, done.output
+    assert all(line.isprintable() for line in done.output.split("\n"))
+    for shown in (r"age\x1b[31m", r"\u202elab", r"'\x1byes'", r"p\x1b[5m.csv", r"r\x1b.json"):
+        assert shown in done.output
+
+
+def test_long_name_widens_no_other_line(plain, tmp_path):
+    """A name of a thousand characters is shown whole, and the other lines stay short."""
+    rows = plain_table()
+    rows[0][1] = "a" * 1000
+    plain.write_bytes(to_bytes(rows, separator=","))
+    done = call("select", plain, "--target", "died", "--capacity", "0.2", "--pool", "no:pool")
+    assert "a" * 1000 in done.stdout
+    assert max(len(line) for line in done.stdout.splitlines() if "aaa" not in line) < 120
 
 
 def test_runs_as_a_process_from_any_folder(tmp_path):

@@ -4,6 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
+import pvf
 from pvf import _channel
 
 PLACES = {
@@ -73,3 +74,49 @@ def test_equal_rows_have_no_capacity_and_no_gap():
     p = np.array([0.0, 0.3, 1.0])
     for one in _channel.two_class_capacity(p, p):
         np.testing.assert_array_equal(one, np.zeros(3))
+
+
+# --- more than two classes ------------------------------------------------------------------------
+
+
+def test_newton_reaches_its_aim_below_the_tolerance():
+    """Twenty steps bring every channel's gap well below the tolerance, rare classes or not."""
+    rng = np.random.default_rng(1)
+    scores = rng.dirichlet(np.ones(5), (30, 300))
+    _, gap = pvf.rashomon_capacity(scores, return_gap=True, tol=1e-9, max_iter=20)
+    assert gap.max() <= 1.05 * _channel.AIM * 1e-9 / np.log(2)
+
+
+def test_classes_below_the_smallest_number_count_as_absent():
+    """Rows that differ in probabilities of 1e-200 are the same row."""
+    tiny = 1e-200
+    scores = np.array([[[1 - tiny, tiny, 0.0]], [[1.0, 0.0, 3 * tiny]], [[1.0, tiny, tiny]]])
+    capacity, gap = pvf.rashomon_capacity(scores, return_gap=True)
+    np.testing.assert_array_equal((capacity, gap), [[1.0], [0.0]])
+
+
+def test_weights_of_equal_models_sum_to_one():
+    """Where all models agree, one of them carries all."""
+    _, weights = pvf.rashomon_capacity(np.full((3, 2), 0.4), return_weights=True)
+    np.testing.assert_array_equal(weights.sum(axis=0), [1.0, 1.0])
+
+
+def test_rows_that_sum_to_one_but_for_rounding_are_scaled():
+    """A sum of 1 + 9e-7 changes nothing in twelve digits."""
+    scores = np.random.default_rng(3).dirichlet(np.ones(3), (4, 6))
+    np.testing.assert_allclose(
+        pvf.rashomon_capacity(scores * (1 + 9e-7)), pvf.rashomon_capacity(scores), rtol=1e-9
+    )
+
+
+def test_half_precision_may_miss_a_sum_of_one_by_its_own_rounding():
+    """What is rounding in float16 is a fault in float64."""
+    scores = np.array([[[0.333, 0.333, 0.333]], [[0.25, 0.25, 0.5]]])
+    assert pvf.rashomon_capacity(scores.astype(np.float16)).shape == (1,)
+    with pytest.raises(ValueError, match="scores must sum to 1"):
+        pvf.rashomon_capacity(scores)
+
+
+def test_tail_of_seven_percent_of_a_hundred_is_seven():
+    """0.07 times 100 is above 7 in floating point; the tail is not."""
+    assert pvf.capacity_tail(np.arange(100.0), 0.07) == 96.0

@@ -2,18 +2,30 @@
 
 import base64
 import dataclasses
+import hashlib
 import json
 import re
 import shutil
 from html.parser import HTMLParser
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from matplotlib.text import Text
 from playwright.sync_api import sync_playwright
+from sklearn.tree import DecisionTreeClassifier
 from ugly_csv import plain_table, to_bytes
 
-from pvf import own_report
+from pvf import (
+    GaussianNoise,
+    InterventionEfficiencyDisplay,
+    MultiplicityDisplay,
+    Perturbation,
+    own_report,
+    perturbation_validation,
+    plotting,
+)
 from pvf.book import external_references
 from pvf.own_data import load_own_data
 from pvf.own_selection import select
@@ -103,6 +115,154 @@ def test_text_from_the_data_is_escaped(page, selection):
     markdown = own_report.as_markdown(selection)
     assert NASTY not in markdown
     assert r"\<b\>ward\|" in markdown or "&lt;b&gt;ward" in markdown
+
+
+STRANGE = ["income_$", "_cost_$^{", r"\frac{1}{", "{0} %s `*[w](x)*`|", "\x1b[31mred\u202e", "中文"]
+
+
+@pytest.fixture(scope="module")
+def strange(tmp_path_factory):
+    """Select among pairs of columns whose names are mathematics, markup and commands elsewhere."""
+    rng = np.random.default_rng(0)
+    rows = [[*STRANGE, "out|come_$"]]
+    for i in range(160):
+        case = i % 3 == 0
+        numbers = [f"{x:.2f}" for x in rng.normal(size=len(STRANGE) - 1) + case]
+        rows.append([*numbers, ["$a_$ $", "<b>"][i % 2], ["<no> $_$", "$y$"][case]])
+    path = tmp_path_factory.mktemp("strange") / "s.csv"
+    path.write_bytes(to_bytes(rows, separator=",", encoding="utf-8"))
+    data = load_own_data(path, "out|come_$", positive="$y$")
+    return select(data, capacity=0.2, pool="pairs", n_sets=3, n_repeats=1, n_bootstraps=50)
+
+
+def drawn_texts(axes):
+    """Return every text that is seen in a figure, once it is drawn."""
+    axes.figure.canvas.draw()
+    texts = axes.figure.findobj(Text)
+    return [text for text in texts if text.get_visible() and text.get_text().strip()]
+
+
+def test_strange_names_stand_in_the_figures_as_they_are(strange):
+    """No "$" begins mathematics, and no name is left out of a legend or an axis."""
+    shown = {name: " ".join(name.replace("\x1b", " ").split()).rstrip("\u202e") for name in STRANGE}
+    efficiency = own_report.efficiency_figure(strange).picture.axes[0]
+    texts = [t for t in drawn_texts(efficiency) if t.get_text().startswith("recommended")]
+    (text,) = texts
+    assert not text.get_parse_math()
+    assert any(name in text.get_text() for name in shown.values())
+    scores = own_report.scores_figure(strange).picture.axes[0]
+    labels = [t for t in drawn_texts(scores) if t.get_text().startswith("logistic: ")]
+    assert len(labels) == 12
+    assert not any(label.get_parse_math() for label in labels)
+    for name in shown.values():
+        assert any(name in label.get_text() for label in labels), name
+
+
+def test_strange_names_stand_in_the_reports_as_they_are(strange, tmp_path):
+    """A parser of each format reads every name back; JSON has the very characters."""
+    plain = [" ".join(name.replace("\x1b", " ").replace("\u202e", " ").split()) for name in STRANGE]
+    words = Outline(own_report.as_html(strange)).words
+    markdown_it = pytest.importorskip("markdown_it")
+    parser = markdown_it.MarkdownIt("commonmark").enable("table")
+    cells = [
+        "".join(child.content for child in token.children)
+        for token in parser.parse(own_report.as_markdown(strange))
+        if token.type == "inline"
+    ]
+    for name in plain:
+        assert name in words
+        assert name in cells
+    path = own_report.write_report(strange, tmp_path / "s.json")
+    found = json.loads(path.read_text(encoding="utf-8"))
+    assert [column["column"] for column in found["columns"]] == STRANGE
+    assert found["data"]["positive"] == "$y$"
+
+
+@pytest.mark.parametrize("name", ["$ + b_$", r"$\bad{", "a$b", r"\$x"])
+def test_any_display_draws_names_as_they_are(name):
+    """So do the displays of the library, whose names a caller gives."""
+    scores, X = np.random.default_rng(0).random((2, 6)), np.arange(12.0).reshape(6, 2)
+    y = np.array([0, 1] * 3)
+    shown = [
+        MultiplicityDisplay.from_scores(scores, name=name).plot().ax_,
+        MultiplicityDisplay.from_scores(scores, samples=[name] * 6).plot(kind="worst").ax_,
+        InterventionEfficiencyDisplay.from_predictions(y, y, name=name).plot().ax_,
+        perturbation_validation(
+            {name: DecisionTreeClassifier().fit(X, y)},
+            X,
+            y,
+            perturbation=Perturbation(GaussianNoise(0.1)),
+            scoring="accuracy",
+            n_sets=2,
+            random_state=0,
+        ).plot(),
+    ]
+    for axes in shown:
+        named = [text for text in drawn_texts(axes) if name in text.get_text()]
+        assert named
+        assert not any(text.get_parse_math() for text in named)
+        plt.close(axes.figure)
+
+
+def test_long_name_is_cut_in_the_middle():
+    """A name of any length leaves room for the figure."""
+    assert plotting.label("a" * 500 + "z") == "a" * 30 + "…" + "a" * 28 + "z"
+    assert plotting.label("x" * 60) == "x" * 60
+
+
+# --- the policy -----------------------------------------------------------------------------------
+
+
+def whole_pages(selection):
+    """Return the report, and the card as a page of its own."""
+    return {"report": own_report.as_html(selection), "card": own_report.card(selection).to_html()}
+
+
+@pytest.mark.parametrize("kind", ["report", "card"])
+def test_policy_allows_just_what_the_page_has(selection, kind):
+    """Nothing but pictures inside the page and the styles it has, each by its digest."""
+    page = whole_pages(selection)[kind]
+    (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="(.+)">', page)
+    assert page.index(policy) < min(page.index("<style"), page.index("<title"))
+    rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
+    assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == "'none'"
+    assert rules["img-src"] == "data:"
+    assert rules.keys() == {"default-src", "style-src", "img-src", "base-uri", "form-action"}
+    styles = re.findall(r"<style>(.*?)</style>", page, flags=re.DOTALL)
+    digests = [base64.b64encode(hashlib.sha256(style.encode()).digest()) for style in styles]
+    assert {f"'sha256-{digest.decode()}'" for digest in digests} == set(rules["style-src"].split())
+    assert not any("style" in attrs for _, attrs in Outline(page).tags)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("kind", ["report", "card"])
+def test_browser_keeps_to_the_policy(selection, tmp_path, kind):
+    """Markup that got in all the same runs no script and asks no host; the page's styles apply."""
+    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if executable is None:
+        pytest.skip(f"no Chromium or Chrome on PATH (looked for {', '.join(BROWSERS)})")
+    added = (
+        "<script>document.title = 'taken'</script>"
+        "<img src='http://127.0.0.1:9/x.png' onerror=\"document.title = 'taken'\">"
+        "<style>body { max-width: 7px }</style>"
+    )
+    path = tmp_path / "page.html"
+    page = whole_pages(selection)[kind].replace("</main>", f"{added}</main>")
+    path.write_text(page, encoding="utf-8")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        opened = browser.new_page(viewport={"width": 1280, "height": 740})
+        refused, asked = [], []
+        opened.on("console", lambda message: refused.append(message.text))
+        opened.on("response", lambda response: asked.append(response.url))
+        opened.goto(path.as_uri())
+        title = opened.title()
+        width = opened.evaluate("getComputedStyle(document.body).maxWidth")
+        browser.close()
+    assert title != "taken"
+    assert asked == [path.as_uri()]
+    assert width in ("960px", "800px")  # 60rem and 50rem
+    assert sum("Content Security Policy" in text for text in refused) >= 3
 
 
 def test_tables_are_for_everybody(page):

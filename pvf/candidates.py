@@ -114,13 +114,17 @@ class MixedEncoder(TransformerMixin, BaseEstimator):
             A level that is not among the column's levels is 0 everywhere.
         """
         check_is_fitted(self)
-        values = self._numbers(X)
-        blocks = [(np.where(np.isnan(values), self.medians_, values) - self.means_) / self.spreads_]
+        values = self._numbers(X)  # a copy, changed in place: it may be large
+        np.copyto(values, self.medians_, where=np.isnan(values))
+        if self.scale:
+            values -= self.means_
+            values /= self.spreads_
+        blocks = [values]
         for (column, codes), mode in zip(self._codes(X), self.modes_, strict=True):
             places = np.arange(len(column.levels))[1 if len(column.levels) == 2 else 0 :]
             missing = X[column.name].isna().to_numpy()
             blocks.append((np.where(missing, mode, codes)[:, None] == places).astype(float))
-        return np.hstack(blocks)
+        return values if len(blocks) == 1 else np.hstack(blocks)
 
     def _numbers(self, X: pd.DataFrame) -> NDArray[np.float64]:
         names = [column.name for column in self.columns if column.kind in ("numeric", "ordinal")]

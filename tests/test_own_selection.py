@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import re
+from contextlib import nullcontext
 
 import numpy as np
 import own_pool
@@ -17,6 +18,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
 from ugly_csv import TARGET, plain_table, to_bytes, ugly_table
 
 import pvf
@@ -27,11 +30,17 @@ from pvf.own_data import load_own_data
 from pvf.own_selection import (
     RULES,
     WhereObserved,
+    _differences,
+    _judged,
+    _multiplicity,
+    _pmv_levels,
+    _stability,
     perturbation_of,
     recommended_model,
     select,
     split,
 )
+from pvf.pmv import PAPER_NOISE_LEVELS
 from pvf.recommendation import recommend
 
 QUICK = {"n_sets": 20, "n_repeats": 1, "n_bootstraps": 200, "progress": False}
@@ -243,6 +252,157 @@ def test_sigma_zero_is_the_traditional_rule(numbers):
     assert found.tied["PVF"] == found.tied["traditional"]
 
 
+# --- intervals, by simulations whose truth is known -----------------------------------------------
+
+N_CASES, N_OTHERS, CAPACITY, N_WORLDS = 100, 300, 0.3, 600
+CASE = np.repeat([True, False], [N_CASES, N_OTHERS])
+DRAWS = {"capacity": CAPACITY, "n_bootstraps": 300}
+#: A new draw lies below the 2.5% quantile of 300 others, interpolated as NumPy does, this often.
+TAIL = (1 + 0.025 * 299) / 301
+
+
+def flags_of(rng, of_cases, of_others):
+    """Draw whom a model flags that flags these shares of all cases and of all others."""
+    return rng.random(len(CASE)) < np.where(CASE, of_cases, of_others)
+
+
+def true_efficiency(of_cases, of_others):
+    """Compute IE among endlessly many patients, where these shares are flagged."""
+    share = N_CASES / len(CASE)
+    flagged = share * of_cases + (1 - share) * of_others
+    if flagged > CAPACITY:
+        return of_cases / flagged
+    return (of_cases + (CAPACITY - flagged) * (1 - of_cases) / (1 - flagged)) / CAPACITY
+
+
+def assert_share(hits, expected):
+    """Hold a share of worlds to its expectation, within three binomial standard errors."""
+    error = 3 * (expected * (1 - expected) / len(hits)) ** 0.5
+    assert np.mean(hits) == pytest.approx(expected, abs=error)
+
+
+@pytest.mark.parametrize("rates", [(0.6, 0.25), (0.4, 0.1)], ids=["too-many", "room-left"])
+def test_interval_holds_the_truth_in_95_of_100_worlds(rates):
+    """The truth lies below the interval on the test part in 2.5% of worlds, and above in 2.5%."""
+    rng, truth = np.random.default_rng(1), true_efficiency(*rates)
+    judged = pd.concat(
+        _judged({"PVF": flags_of(rng, *rates)}, {"PVF": "a"}, CASE, seed=world, **DRAWS)
+        for world in range(N_WORLDS)
+    )
+    assert_share(judged["low"] > truth, TAIL)
+    assert_share(judged["high"] < truth, TAIL)
+    assert_share((judged["low"] <= truth) & (truth <= judged["high"]), 1 - 2 * TAIL)
+
+
+def test_interval_of_a_difference_holds_the_truth_in_95_of_100_worlds():
+    """Two models agree on most patients; 95% it is only if both meet the same resamples."""
+    rng, other, one = np.random.default_rng(2), (0.6, 0.25), (0.675, 0.25)
+    truth, rows = true_efficiency(*one) - true_efficiency(*other), []
+    for world in range(N_WORLDS):
+        flagged = flags_of(rng, *other)
+        moved = rng.random(len(CASE)) < 0.25  # 0.675 is three quarters of 0.6 and one of 0.9
+        better = np.where(moved, flags_of(rng, 0.9, 0.25), flagged)
+        picks = {"PVF": better, "traditional": flagged, "PMV": flagged}
+        rows.append(_differences(picks, CASE, seed=world, **DRAWS).loc["PVF − traditional"])
+    low, high = (np.array([row[end] for row in rows]) for end in ("low", "high"))
+    assert_share(low > truth, TAIL)
+    assert_share(high < truth, TAIL)
+    assert_share((low <= truth) & (truth <= high), 1 - 2 * TAIL)
+
+
+def test_model_differs_from_itself_by_nothing():
+    """Resamples are the same for all rules: the interval of no difference has no width."""
+    flagged = flags_of(np.random.default_rng(3), 0.6, 0.25)
+    table = _differences(dict.fromkeys(RULES, flagged), CASE, seed=0, **DRAWS)
+    assert table.shape == (3, 3)
+    assert (table.to_numpy() == 0).all()
+
+
+def test_difference_is_the_first_less_the_second():
+    """Its sign and its interval's say which of the two reaches more cases."""
+    rng = np.random.default_rng(4)
+    picks = {
+        rule: flags_of(rng, *rates)
+        for rule, rates in zip(RULES, [(0.3, 0.3), (0.9, 0.1), (0.6, 0.2)], strict=True)
+    }
+    table = _differences(picks, CASE, seed=0, **DRAWS)
+    worth = {rule: literal_efficiency(flagged, CASE, CAPACITY) for rule, flagged in picks.items()}
+    for pair, row in table.iterrows():
+        one, other = pair.split(" − ")
+        assert row["difference"] == pytest.approx(worth[one] - worth[other], rel=1e-12)
+        assert 0 < row["low"] < row["difference"] < row["high"]
+
+
+def test_equal_candidates_are_told_apart_in_5_of_100_worlds():
+    """Of two candidates of one worth the better-looking one seems better in 5% of worlds."""
+    rng, apart = np.random.default_rng(5), []
+    for world in range(N_WORLDS):
+        flags = np.array([flags_of(rng, 0.6, 0.25) for _ in range(2)])
+        scores = np.array([literal_efficiency(flagged, CASE, CAPACITY) for flagged in flags])
+        found = _stability(flags, CASE, scores, seed=world, **DRAWS)
+        apart.append(found["not_worse"] == 0)
+    assert_share(apart, 2 * TAIL)
+
+
+def test_stability_of_twins_and_of_a_hopeless_candidate():
+    """A twin cannot be told from the choice, one that errs on everybody can; the twins win."""
+    flagged = flags_of(np.random.default_rng(6), 0.6, 0.25)
+    flags = np.array([~CASE, flagged, flagged])
+    scores = np.array([literal_efficiency(row, CASE, CAPACITY) for row in flags])
+    found = _stability(flags, CASE, scores, seed=0, **DRAWS)
+    assert found["not_worse"] == 1
+    assert found["best_again"] == 1
+    fewer = flagged.copy()
+    fewer[np.flatnonzero(flagged & CASE)[0]] = False
+    step = scores[1] - literal_efficiency(fewer, CASE, CAPACITY)
+    assert found["step"] == pytest.approx(step, rel=1e-9)
+    assert (found["n_cases"], found["n_patients"]) == (N_CASES, N_CASES + N_OTHERS)
+
+
+# --- what decides by a hair -----------------------------------------------------------------------
+
+
+def test_recommended_model_is_compared_whether_good_or_not(chosen, literal):
+    """With no tolerance one model is good by its loss; the recommended one is its counterpart."""
+    test, losses = literal["parts"][2], {}
+    X, case = literal["X"][literal["parts"][1]], literal["y"][literal["parts"][1]] == 1
+    for name, model in literal["models"].items():
+        p = np.clip(model.predict_proba(X)[:, 1], np.finfo(float).eps, 1 - np.finfo(float).eps)
+        losses[name] = -(np.log(p[case]).mean() + np.log(1 - p[~case]).mean()) / 2
+    best, worst = min(losses, key=losses.get), max(losses, key=losses.get)
+    good = [name for name in losses if losses[name] <= losses[best] + 1e-12]
+    table, facts = _multiplicity(chosen.models, worst, chosen.data, chosen.parts, 0.0)
+    assert facts["n_good"] == len(good) + 1
+    scores = np.array(
+        [literal["models"][n].predict_proba(literal["X"][test])[:, 1] for n in [*good, worst]]
+    )
+    decisions = scores > 0.5
+    assert facts["ambiguity"] == pytest.approx((decisions != decisions[-1]).any(axis=0).mean())
+    np.testing.assert_allclose(table["capacity"], pvf.rashomon_capacity(scores), rtol=1e-9)
+
+
+@pytest.mark.parametrize("fewest", [2, 3, 10, 11, 30])
+def test_pmv_takes_the_levels_that_flip_a_label_in_each_class(fewest):
+    """A level is taken if PMV itself takes it; half a label, as 5% of 10, is rounded to none."""
+    y = np.repeat([0, 1], [50, fewest])
+    X = np.random.default_rng(0).normal(size=(len(y), 1))
+    assert _pmv_levels(y)[0] == 0
+    for level in PAPER_NOISE_LEVELS[1:]:
+        taken = level in _pmv_levels(y)
+        with nullcontext() if taken else pytest.raises(ValueError, match="rounds to no flipped"):
+            pvf.perturbed_model_validation(
+                DecisionTreeClassifier(), X, y, noise_levels=[0, level], random_state=0
+            )
+
+
+def test_sums_run_on_one_thread_whatever_is_set_outside(numbers):
+    """More threads would add in another order, and change the last bits of a score."""
+    own_pool.Witness.threads.clear()
+    with threadpool_limits(limits=2):
+        select(numbers, capacity=0.3, pool="own_pool:witness", **QUICK)
+    assert own_pool.Witness.threads == {1}
+
+
 # --- leakage, seeds, workers ----------------------------------------------------------------------
 
 
@@ -302,8 +462,8 @@ def test_seed_decides_the_split(numbers, chosen):
     assert not np.array_equal(split(numbers.y, seed=5).test, chosen.parts.test)
 
 
-def test_progress_bar_is_drawn_on_request_only(numbers, capfd):
-    """Quiet unless asked; a bar goes to standard error."""
+def test_progress_is_shown_on_request_only(numbers, capfd):
+    """Quiet unless asked; each stage goes to standard error."""
     given_settings = {**QUICK, "progress": True, "n_sets": 2, "sigmas": []}
     select(numbers, capacity=0.3, pool="own_pool:numbers_only", **given_settings)
     assert "PMV" in capfd.readouterr().err
@@ -550,6 +710,44 @@ def test_model_no_better_than_chance_is_not_recommended(chosen):
     said = recommend(altered(chosen, judged=judged))
     assert not said.usable
     assert said.headline.startswith("No model can be recommended")
+
+
+@pytest.mark.parametrize(
+    ("low", "usable"), [(1.0, False), (np.nextafter(1, 2), True)], ids=["chance", "above"]
+)
+def test_interval_that_reaches_chance_is_no_recommendation(chosen, low, usable):
+    """An interval that begins at 1 holds chance; one that begins above doesn't."""
+    judged = chosen.judged.assign(low=low)
+    assert recommend(altered(chosen, judged=judged)).usable is usable
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "words"),
+    [
+        (0.1, 0.3, "a difference"),
+        (-0.3, -0.1, "a difference"),
+        (-0.1, 0.2, "may be nothing"),
+        (0.0, 0.2, "may be nothing"),
+        (-0.2, 0.0, "may be nothing"),
+    ],
+)
+def test_difference_is_one_where_its_interval_leaves_out_nothing(chosen, low, high, words):
+    """Where PVF and the traditional rule choose otherwise, the interval says what to make of it."""
+    tied = {"traditional": ["depth 1"], "PVF": ["logistic"], "PMV": ["logistic"]}
+    differences = chosen.differences.assign(low=low, high=high)
+    caveats = recommend(altered(chosen, tied=tied, differences=differences)).caveats
+    (said,) = (caveat for caveat in caveats if "less the traditional one" in caveat)
+    assert said.endswith(f"{words}.")
+    same = recommend(altered(chosen, tied={**tied, "traditional": ["logistic"]})).caveats
+    assert not any("less the traditional one" in caveat for caveat in same)
+
+
+@pytest.mark.parametrize(("n_cases", "few"), [(29, True), (30, False)])
+def test_few_cases_are_fewer_than_thirty(chosen, n_cases, few):
+    """The caveat on few cases begins below thirty."""
+    stability = {**chosen.stability, "n_cases": n_cases}
+    caveats = recommend(altered(chosen, stability=stability)).caveats
+    assert any("too few to rank" in caveat for caveat in caveats) is few
 
 
 @pytest.mark.parametrize(

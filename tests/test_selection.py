@@ -76,6 +76,39 @@ def test_ranking_holds_each_score_and_its_rank(data):
     assert not hasattr(models["stump"], "tree_")
 
 
+class _RefusesMarked(GaussianNB):
+    """Cannot be fitted to rows with a marked one among them."""
+
+    def fit(self, X, y):
+        """Fit, or fail."""
+        if np.max(X) > 1e6:
+            raise ArithmeticError("a marked row")
+        return super().fit(X, y)
+
+
+def test_fold_that_fails_is_no_score(data):
+    """One fold's fit fails, and so does the criterion, with that error and no NaN."""
+    X, y = data
+    marked = X.copy()
+    marked.iloc[0, 0] = 1e7  # in the training part of all folds but one
+    with pytest.raises(ArithmeticError, match="a marked row"):
+        cross_validation_criterion(n_splits=4)(_RefusesMarked(), marked, y)
+
+
+def test_criterion_that_fits_in_place_leaves_the_models_alone(data):
+    """Each criterion gets a copy of its own, so none sees what another has fitted."""
+    X, y = data
+    models, seen = {"naive Bayes": GaussianNB()}, []
+
+    def fits_in_place(model, X, y):
+        seen.append(hasattr(model, "theta_"))
+        return model.fit(X, y).score(X, y)
+
+    rank_models(models, X, y, criteria={"one": fits_in_place, "two": fits_in_place})
+    assert seen == [False, False]
+    assert not hasattr(models["naive Bayes"], "theta_")
+
+
 def test_criteria_can_be_pickled():
     """Workers can be sent a criterion."""
     for criterion in (cross_validation_criterion("f1"), holdout_criterion("f1")):

@@ -237,6 +237,21 @@ def test_shortened_text_keeps_both_ends(text, most):
         assert text.endswith(tail)
 
 
+UNKNOWN = ["--\x1b[31m{}", "--x\n{}", "-\x9b", "\x1b]0;owned\a", "\u202e", "a\nb"]
+
+
+@pytest.mark.parametrize("path", BASE)
+def test_what_no_command_knows_is_shown_escaped(started, path):
+    """Options, commands and arguments that don't exist are told in one line of plain text."""
+    for word in UNKNOWN:
+        done = CliRunner().invoke(main, [*path.split(), word, word], color=True)
+        assert done.exit_code in (1, 2), word
+        assert isinstance(done.exception, SystemExit), word
+        assert all(line.isprintable() for line in done.output.split("\n")), word
+        assert done.stderr.count("Error: ") == 1, word
+        assert done.stderr.splitlines()[-1].startswith("Error: "), word
+
+
 def test_every_command_is_known_here():
     """No command is left out by having no line of its own."""
     assert {"", *(path for path, _ in commands(main))} == BASE.keys()

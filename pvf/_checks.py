@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import numbers
 import reprlib
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Set
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -44,6 +45,8 @@ def check_array(name: str, value: Any) -> NDArray[Any]:
 def check_numeric(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return ``value`` as floats; refuse text, masked and complex values."""
     message = f"{name} must be numeric, got {shown(value)}."
+    if isinstance(value, bool | np.bool_):
+        raise TypeError(message)
     try:
         given = check_array(name, value)
     except TypeError as error:
@@ -65,14 +68,15 @@ def check_finite(name: str, value: ArrayLike) -> NDArray[np.float64]:
     return array
 
 
-def check_shape(name: str, array: NDArray[Any], shape: tuple[int, ...]) -> None:
+def check_shape(name: str, array: NDArray[Any], shape: tuple[int, ...], as_in: str = "") -> None:
     """Refuse an array of another shape; -1 stands for any length of 1 or more."""
     fits = len(shape) == array.ndim and all(
         n == want or (want == -1 and n) for n, want in zip(array.shape, shape, strict=True)
     )
     if not fits:
         wanted = str(shape).replace("-1", "n")
-        raise ValueError(f"{name} must have shape {wanted}, got {array.shape}.")
+        source = f" as {as_in} says" if as_in else ""
+        raise ValueError(f"{name} must have shape {wanted}{source}, got {array.shape}.")
 
 
 def check_interval(
@@ -201,6 +205,11 @@ def check_column(name: str, value: Any) -> NDArray[Any]:
         raise ValueError(f"{name} must have no missing values, got {int(missing.sum())}.")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, got infinite values.")
+    if array.dtype == object:
+        kinds = {"str" if isinstance(cell, str) else type(cell).__name__ for cell in array}
+        if len(kinds) > 1 and not all(isinstance(cell, numbers.Real) for cell in array):
+            raise ValueError(f"{name} must hold labels of one type, got {sorted(kinds)}.")
+        check_label(name, array[0])
     return array
 
 
@@ -269,6 +278,17 @@ def check_scorer(scoring: Any) -> Callable[..., float]:
             "sklearn.metrics.make_scorer or pvf.intervention_efficiency_scorer."
         )
     return cast("Callable[..., float]", scoring)
+
+
+@contextmanager
+def naming(what: str) -> Iterator[None]:
+    """Put in front of an error raised inside the block what it is about."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        if len(error.args) == 1:
+            error.args = (f"{what}: {error.args[0]}",)
+        raise
 
 
 def shown(value: Any) -> str:

@@ -34,6 +34,7 @@ from pvf._checks import (
     check_samples,
     check_shape,
     check_text,
+    naming,
     shown,
 )
 from pvf._seeds import Seed, generator_of
@@ -352,14 +353,10 @@ def _weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np.floa
     if sample_weight is None:
         return np.ones(n_samples)
     weight = check_interval("sample_weight", sample_weight, 0, np.inf)
-    if weight.shape not in ((), (n_samples,)):
-        raise ValueError(
-            f"sample_weight must be of shape ({n_samples},), one weight a sample, "
-            f"got {weight.shape}."
-        )
+    check_shape("sample_weight", weight, (n_samples,))
     if not weight.any():
         raise ValueError("sample_weight must be above 0 for some sample, got 0 for all.")
-    return np.broadcast_to(weight, n_samples).copy()
+    return weight
 
 
 def _label_column(name: str, labels: ArrayLike) -> NDArray:
@@ -367,12 +364,6 @@ def _label_column(name: str, labels: ArrayLike) -> NDArray:
     column = check_column(name, labels)
     if column.dtype.kind in "OT":  # an object array hides what it holds; pandas finds out
         column = pd.Series(column, dtype=object).infer_objects().to_numpy()
-    if column.dtype == object:
-        kinds = {str if isinstance(label, str) else type(label) for label in column}
-        if len(kinds) > 1:
-            found = sorted(kind.__name__ for kind in kinds)
-            raise TypeError(f"{name} must hold labels of one type, got {found}.")
-        check_label(name, column[0])
     if type_of_target(column, input_name=name).startswith("continuous"):
         raise ValueError(f"{name} must hold class labels, got continuous values.")
     return column
@@ -405,7 +396,7 @@ def _check_fitted_classifier(estimator: Any) -> None:
 def _curve(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """One number at each capacity; NaN where there is none, which leaves a gap."""
     array = check_numeric(name, value)
-    check_shape(name, array, shape)
+    check_shape(name, array, shape, as_in="capacity")
     if np.isinf(array).any():
         raise ValueError(f"{name} must not be infinite.")
     return array
@@ -567,7 +558,9 @@ class InterventionEfficiencyDisplay:
         check_samples("X", X, len(_label_column("y", y)))
         check_text("name", name)
         name = type(estimator).__name__ if name is None else name
-        return cls.from_predictions(y, estimator.predict(X), name=name, **kwargs)
+        with naming("X"):
+            predicted = estimator.predict(X)
+        return cls.from_predictions(y, predicted, name=name, **kwargs)
 
     @property
     def upper_limit(self) -> NDArray[np.float64]:

@@ -12,7 +12,7 @@ import functools
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -21,7 +21,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import gen_batches
 
-from pvf._checks import check_array, check_finite, check_integer, check_number, check_table, shown
+from pvf._checks import (
+    check_array,
+    check_finite,
+    check_integer,
+    check_number,
+    check_table,
+    naming,
+    shown,
+)
 
 __all__ = ["GaussianNoise", "Mechanism", "NominalFlip", "OrdinalShift", "Perturbation"]
 
@@ -70,7 +78,7 @@ class _OneDrawACell(ABC):
         """
         check_integer("size", size, 1)
         _check_rng(rng)
-        series = _series(column)
+        series = _some(column)
         transform = self._prepare(series)
         return transform(getattr(rng, self._source)((size, len(series))))
 
@@ -177,7 +185,7 @@ class _CategoryChange(_OneDrawACell):
             A value is missing, or there is only one level, which cannot change.
         """
         series = _some(column)
-        _refuse_missing(type(self).__name__, int(series.isna().sum()), "no missing values")
+        self._refuse_missing(series)
         levels = self._learn_levels(series)
         if len(levels) < 2:
             raise ValueError(
@@ -196,7 +204,7 @@ class _CategoryChange(_OneDrawACell):
         if not hasattr(self, "levels_"):
             raise NotFittedError(f"This {type(self).__name__} is not fitted: call fit first.")
         series = _series(column)
-        _refuse_missing(type(self).__name__, int(series.isna().sum()), "no missing values")
+        self._refuse_missing(series)
         if isinstance(series.dtype, pd.CategoricalDtype):
             lacking = self.levels_.difference(series.cat.categories.astype(object), sort=False)
             if len(lacking):
@@ -212,6 +220,11 @@ class _CategoryChange(_OneDrawACell):
                 f"{self.levels_.tolist()}."
             )
         return functools.partial(self._changed_levels, codes)
+
+    def _refuse_missing(self, series: pd.Series) -> None:
+        n_infinite = np.isinf(series).sum() if pd.api.types.is_float_dtype(series) else 0
+        n_missing = int(series.isna().sum() + n_infinite)
+        _refuse_missing(type(self).__name__, n_missing, "finite values, none missing")
 
     def _changed_levels(self, codes: NDArray[np.intp], draws: NDArray[np.float64]) -> NDArray:
         return self._level_values[self._changed_codes(codes, draws)]
@@ -729,15 +742,9 @@ def _mechanism_pairs(mechanisms: Any) -> list[tuple[Any, Mechanism]]:
     return pairs
 
 
-@contextmanager
-def _naming(label: Hashable) -> Iterator[None]:
+def _naming(label: Hashable) -> AbstractContextManager[None]:
     """Put the column's name in front of an error raised inside the block."""
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        if len(error.args) == 1:
-            error.args = (f"Column {label!r}: {error.args[0]}",)
-        raise
+    return naming(f"Column {label!r} of X")
 
 
 def _series(column: Any) -> pd.Series:

@@ -34,6 +34,7 @@ from pvf._checks import (
     check_samples,
     check_shape,
     check_text,
+    naming,
     shown,
 )
 from pvf._seeds import Seed, generator_of, seed_sequence
@@ -78,7 +79,7 @@ class PerturbedModelValidationResult:
         """Check the arrays, and freeze them too."""
         levels = _checked_noise_levels(self.noise_levels, at_least=2)
         accuracies = check_interval("accuracies", self.accuracies, 0, 1)
-        check_shape("accuracies", accuracies, (-1, levels.size))
+        check_shape("accuracies", accuracies, (-1, levels.size), as_in="noise_levels")
         for name, array in (("noise_levels", levels), ("accuracies", accuracies)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -399,8 +400,8 @@ def _flip_quotas(
     if level > 0 and (quotas == 0).any():
         k = int(np.argmin(quotas))
         raise ValueError(
-            f"{name}: {level:g} of class {classes[k]!r} ({sizes[k]} samples) rounds to no "
-            "flipped label; give larger levels or more samples of that class."
+            f"{name}: {level:g} of y's class {classes.tolist()[k]!r} ({sizes[k]} samples) rounds "
+            "to no flipped label; give larger levels or more samples of that class."
         )
     return quotas
 
@@ -437,6 +438,10 @@ def with_random_states(estimator: Any, rng: np.random.Generator) -> Any:
     >>> seeded.random_state is None
     False
     """
+    if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
+        raise TypeError(f"estimator must be a scikit-learn estimator, got {shown(estimator)}.")
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng must be a numpy Generator, got {shown(rng)}.")
     names = sorted(
         name
         for name in estimator.get_params(deep=True)
@@ -458,6 +463,8 @@ def _training_accuracies(
         for quotas, seed in fits:
             flip_rng, model_rng = (np.random.default_rng(child) for child in seed.spawn(2))
             y = classes[_flipped_codes(codes, quotas, flip_rng)]
-            model = with_random_states(clone(estimator), model_rng).fit(X, y)
-            accuracies.append(float(np.mean(np.asarray(model.predict(X)) == y)))
+            model = with_random_states(clone(estimator), model_rng)
+            with naming("estimator, fitted to X"):
+                predicted = model.fit(X, y).predict(X)
+            accuracies.append(float(np.mean(np.asarray(predicted) == y)))
     return accuracies

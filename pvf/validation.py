@@ -93,7 +93,7 @@ class PerturbationValidationResult:
         """Check that the parts fit together, also where a result is made by hand."""
         n_models = len(_scores("scores", self.scores, (-1, -1)))
         for name in ("aggregated", "unperturbed"):
-            _scores(name, getattr(self, name), (n_models,))
+            _scores(name, getattr(self, name), (n_models,), as_in="scores")
         tied = check_array("tied", self.tied)
         check_shape("tied", tied, (-1,))
         if tied.dtype.kind not in "iu" or tied.min() < 0 or tied.max() >= n_models:
@@ -770,10 +770,10 @@ def _aggregate(
     return np.array([_one_number("aggregate", aggregate(row.copy())) for row in scores])
 
 
-def _scores(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+def _scores(name: str, value: Any, shape: tuple[int, ...], as_in: str = "") -> NDArray[np.float64]:
     """Return scores, which may be infinite."""
     scores = check_numeric(name, value)
-    check_shape(name, scores, shape)
+    check_shape(name, scores, shape, as_in)
     if np.isnan(scores).any():
         raise ValueError(f"{name} must not be NaN, got {shown(value)}.")
     return scores
@@ -848,7 +848,7 @@ def _check_labels_of_validation(X: Any, y: ArrayLike) -> NDArray:
 
 
 def _check_aggregate(aggregate: Any) -> None:
-    if callable(aggregate):
+    if callable(aggregate) and not isinstance(aggregate, type):
         return
     if not isinstance(aggregate, numbers.Real):
         raise TypeError(

@@ -270,7 +270,7 @@ def test_errors_of_fit(mechanism, column, error, says):
     with pytest.raises(error, match=says):
         mechanism.fit(column)
     X = pd.DataFrame({"fine": range(len(column)), "odd one": column})
-    with pytest.raises(error, match=f"(?s)Column 'odd one': .*{says}"):
+    with pytest.raises(error, match=f"(?s)Column 'odd one' of X: .*{says}"):
         Perturbation({"odd one": mechanism}).fit(X)
 
 
@@ -287,7 +287,7 @@ def test_errors_of_sample(column, says):
     """A validation column with a category not seen at fit, or with a gap, is refused by name."""
     X = pd.DataFrame({"odd one": ["a", "b"]})
     perturbation = Perturbation({"odd one": NominalFlip(0.1)}).fit(X)
-    with pytest.raises(ValueError, match=f"Column 'odd one': .*{says}"):
+    with pytest.raises(ValueError, match=f"Column 'odd one' of X: .*{says}"):
         perturbation.sample(pd.DataFrame({"odd one": column}), 2, rng())
 
 
@@ -526,9 +526,12 @@ class Returns:
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        (np.zeros((3, 2)), r"Column 'c': Returns.sample must return shape \(2, 3\), got \(3, 2\)"),
+        (
+            np.zeros((3, 2)),
+            r"Column 'c' of X: Returns.sample must return shape \(2, 3\), got \(3, 2\)",
+        ),
         (np.zeros(6), r"got \(6,\)"),
-        (np.full((2, 3), "q"), r"Column 'c': The perturbed values \['q'\] are not among"),
+        (np.full((2, 3), "q"), r"Column 'c' of X: The perturbed values \['q'\] are not among"),
     ],
     ids=["transposed", "flat", "unknown category"],
 )

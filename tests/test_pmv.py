@@ -448,7 +448,7 @@ def test_plot_draws_the_fitted_line_and_every_point(moons):
         ({"noise_levels": [-0.1, 0.2]}, r"noise_levels must lie in \[0, 0\.5\], got -0\.1"),
         ({"noise_levels": [0.1, np.nan]}, r"noise_levels must be finite, got nan"),
         ({"noise_levels": [0.1, 0.1]}, r"noise_levels must differ"),
-        ({"noise_levels": [0, 0.001]}, r"noise_levels: 0\.001 of class .*rounds to no flipped"),
+        ({"noise_levels": [0, 0.001]}, r"noise_levels: 0\.001 of y's class .*rounds to no flipped"),
         ({"n_repeats": 0}, r"n_repeats must be at least 1, got 0"),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
@@ -496,7 +496,7 @@ def test_scorer_checks_its_settings_at_once_and_can_be_pickled():
         ([[0, 1]] * 10, r"y must be one column"),
         (np.array(["a", 1] * 5, dtype=object), r"y must hold labels of one type"),
         ([0, 1] * 4, r"X and y must have the same length, got 10 and 8"),
-        ([0] * 9 + [1], r"of class .*1.* \(1 samples\) rounds to no flipped label"),
+        ([0] * 9 + [1], r"of y's class .*1.* \(1 samples\) rounds to no flipped label"),
     ],
     ids=["one class", "numbers", "nan", "none", "2-d", "mixed", "length", "singleton"],
 )

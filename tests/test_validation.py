@@ -947,8 +947,8 @@ def test_containers_of_models(problem, container):
         ({"y": ["a", "b", None, "a"] * 10}, ValueError, r"y must have no missing values, got 10"),
         ({"y": [0, 1, np.inf, 1] * 10}, ValueError, r"y must be finite"),
         ({"y": np.zeros((40, 2))}, ValueError, r"y must be one column.*\(40, 2\)"),
-        ({"X": np.full((40, 6), np.nan)}, ValueError, r"Column 0: 40 missing or infinite"),
-        ({"X": np.full((40, 6), np.inf)}, ValueError, r"Column 0: 40 missing or infinite"),
+        ({"X": np.full((40, 6), np.nan)}, ValueError, r"Column 0 of X: 40 missing or infinite"),
+        ({"X": np.full((40, 6), np.inf)}, ValueError, r"Column 0 of X: 40 missing or infinite"),
         ({"X": np.zeros(40)}, ValueError, r"X must be a dense table"),
         ({"perturbation": GaussianNoise(1)}, TypeError, r"perturbation must be a Perturbation"),
         ({"perturbation": None}, TypeError, r"perturbation must be a Perturbation, got None"),
@@ -1028,9 +1028,9 @@ def test_errors_of_categories_name_the_column():
     ).fit(X, y)
     perturbation = Perturbation({"smokes": NominalFlip(0.1)}).fit(X)
     unseen = X.assign(smokes=["yes", "no", "often", "no"] * 5)
-    with pytest.raises(ValueError, match=r"Column 'smokes': .*\['often'\], not seen at fit"):
+    with pytest.raises(ValueError, match=r"Column 'smokes' of X: .*\['often'\], not seen at fit"):
         perturbation_validation([model], unseen, y, perturbation=perturbation, scoring="f1")
-    with pytest.raises(ValueError, match=r"Column 'smokes': .*one category \('no'\)"):
+    with pytest.raises(ValueError, match=r"Column 'smokes' of X: .*one category \('no'\)"):
         perturbation_validation(
             [model],
             X.assign(smokes="no"),

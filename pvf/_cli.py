@@ -61,7 +61,7 @@ class PathTo(click.Path):
             path = super().convert(value, param, ctx)
         except ValueError as error:
             self.fail(f"{value!r} cannot be a path ({error}).", param, ctx)
-        if not self.file_okay and os.path.lexists(path) and not Path(path).is_dir():
+        if not self.file_okay and os.path.lexists(path) and not Path(os.fsdecode(path)).is_dir():
             self.fail(f"{value!r} is no folder.", param, ctx)
         return path
 

@@ -1,5 +1,6 @@
 """Pools of candidates as a reader would write them, for `package.module:callable`."""
 
+import time
 from typing import ClassVar
 
 import numpy as np
@@ -60,6 +61,32 @@ class Witness(ClassifierMixin, BaseEstimator):
 def witness():
     """Return a model that sees how it is called."""
     return [Witness()]
+
+
+class Sleepy(ClassifierMixin, BaseEstimator):
+    """Flag every other row; take a set time to fit and to predict."""
+
+    fits = 0
+
+    def __init__(self, to_fit=0.05, to_predict=0.02):
+        self.to_fit, self.to_predict = to_fit, to_predict
+
+    def fit(self, X, y):
+        """Sleep, and count how often that was asked for."""
+        Sleepy.fits += 1
+        time.sleep(self.to_fit)
+        self.n_features_in_, self.classes_ = X.shape[1], np.unique(y)
+        return self
+
+    def predict(self, X):
+        """Sleep."""
+        time.sleep(self.to_predict)
+        return np.arange(len(X)) % 2
+
+
+def sleepy():
+    """Return twelve models of which each takes its time."""
+    return [Sleepy() for _ in range(12)]
 
 
 def without_probabilities(columns):

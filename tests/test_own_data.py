@@ -590,3 +590,25 @@ def test_declared_missing_code_is_missing(write, plain):
     data = load_plain(write, plain, missing=["-999"])
     assert data.X["age"].isna().sum() == 6
     assert data.cautions == ()
+
+
+def test_names_are_given_as_they_stand_in_the_file(write, plain):
+    """A break in a header is read as a space, in the names that a reader gives too."""
+    plain[0] = ["id", "age\n(years)", "lab", "ward", "died\there"]
+    data = load_own_data(
+        write(to_bytes(plain, separator=",")),
+        "died\there",
+        kinds={"age\n(years)": "numeric"},
+        drop=["lab\n"],
+    )
+    assert data.target == "died here"
+    found = {column.name: (column.kind, column.guessed) for column in data.columns}
+    assert found["age (years)"] == ("numeric", False)
+    assert found["lab"] == ("ignored", False)
+
+
+def test_column_to_drop_that_is_not_there_is_named(write, plain):
+    """The message says that it was to be dropped, and what was probably meant."""
+    path = write(to_bytes(plain, separator=","))
+    with pytest.raises(TableError, match=r"drop names column 'wards'; did you mean 'ward'\?"):
+        load_own_data(path, "died", drop=["wards"])

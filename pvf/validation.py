@@ -159,7 +159,8 @@ class PerturbationValidationResult:
         -------
         matplotlib Axes
             A box is the middle half of a model's scores over the perturbed sets and whiskers reach
-            the extremes; a diamond is the aggregated score, a cross the unperturbed one.
+            the extremes; a diamond is the aggregated score, a cross the unperturbed one. Infinite
+            scores are left out.
         """
         check_integer("n_models", n_models, 1)
         selected = np.arange(len(self.names)) == self.best_index  # before those that it ties with
@@ -169,7 +170,7 @@ class PerturbationValidationResult:
         rows = np.arange(len(shown))[::-1]
         blue, orange = plotting.PALETTE[:2]
         ax.boxplot(
-            self.scores[shown].T,
+            [row[np.isfinite(row)] for row in self.scores[shown]],
             positions=rows,
             orientation="horizontal",
             whis=(0, 100),

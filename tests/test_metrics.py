@@ -1,5 +1,6 @@
 """Intervention Efficiency against the policy that defines it, and beside scikit-learn's metrics."""
 
+import math
 import pickle
 import warnings
 from fractions import Fraction
@@ -255,6 +256,35 @@ def test_closed_form_is_undefined_where_nobody_flagged_is_a_case():
         warnings.simplefilter("error")
         assert intervention_efficiency(0, 0, 0.1, 1) == 1
         assert intervention_efficiency(0.1, 1, 0.1, 1) == 1  # everybody flagged
+
+
+def test_closed_form_without_true_positives_reaches_nobody():
+    """Precision 0 with a recall above 0 is the formula's limit: everybody reached is negative."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        value = intervention_efficiency(0, 0.5, 0.1, 0.2)
+    assert value == 0
+    assert intervention_efficiency(1e-9, 0.5, 0.1, 0.2) == pytest.approx(0, abs=1e-7)
+
+
+def test_counts_may_exceed_their_whole_by_rounding():
+    """Sums of the same weights in another order differ in the last bits, and are taken."""
+    weights = [0.1] * 10
+    n_pos, tp = sum(weights), math.fsum(weights)
+    assert tp > n_pos
+    assert intervention_efficiency_counts(tp, 0, n_pos, 9, 0.05) == pytest.approx(10, rel=1e-12)
+    n_neg, fp = 9 * sum(weights), 9 * math.fsum(weights)
+    assert intervention_efficiency_counts(1, fp, 1, n_neg, 0.5) == pytest.approx(1, rel=1e-12)
+    with pytest.raises(ValueError, match="tp must lie between 0 and n_pos"):
+        intervention_efficiency_counts(1 + 1e-9, 0, 1, 9, 0.5)
+
+
+def test_everybody_flagged_is_chance_at_any_capacity():
+    """Also where the room is everybody by rounding, though the capacity is below 1."""
+    population = np.arange(2, 200)
+    for capacity in (0.5, np.nextafter(1, 0)):
+        value = intervention_efficiency_counts(1, population - 1, 1, population - 1, capacity)
+        assert (value == 1).all()
 
 
 def test_flagged_exactly_c_is_the_same_in_both_regimes():

@@ -299,6 +299,24 @@ def test_mechanisms_that_learn_must_be_fitted():
     assert GaussianNoise(1).sample([1.0], 1, rng()).shape == (1, 1)
 
 
+class Largest(np.random.Generator):
+    """A generator that always draws the largest number below 1."""
+
+    def random(self, size):
+        """Return the largest number below 1, everywhere."""
+        return np.full(size, np.nextafter(1, 0))
+
+
+@pytest.mark.parametrize("n_levels", range(2, 60))
+def test_no_level_follows_itself_however_the_sums_are_rounded(n_levels):
+    """The largest draw moves the last level to the one before it, and the others to the last."""
+    levels = list(range(n_levels))
+    source = Largest(np.random.PCG64(0))
+    expected = [n_levels - 1] * (n_levels - 1) + [n_levels - 2]
+    for mechanism in (NominalFlip(1.0), OrdinalShift(1.0, 0.0)):
+        assert mechanism.fit(levels).sample(levels, 1, source)[0].tolist() == expected
+
+
 # --- Tables -------------------------------------------------------------------------------------
 
 
@@ -506,6 +524,41 @@ def test_a_mechanism_that_a_user_writes(as_frame):
     np.testing.assert_array_equal(sample[:, 1], permute.sample(columns[:, 1], 2, draw).ravel())
     np.testing.assert_array_equal(sample[:, 2], noise(columns[:, 2], 2, draw).ravel())
     assert not hasattr(shuffle, "seen_")  # the user's object is copied before it is fitted
+
+
+class Counts:
+    """A foreign mechanism that keeps the values it was fitted to, and returns how many."""
+
+    def __init__(self):
+        self.known = []
+
+    def fit(self, column):
+        """Add a column's values to those that are known."""
+        self.known.extend(column)
+
+    def sample(self, column, size, _):
+        """Return the number of known values, and a half."""
+        return np.full((size, len(column)), len(self.known) + 0.5)
+
+
+def test_a_mechanism_learns_each_column_apart():
+    """One object for two columns is fitted to each by a copy of its own, down to its lists."""
+    counts = Counts()
+    fitted = Perturbation({(0, 1): counts}).fit(np.arange(6).reshape(3, 2))
+    assert {position: copy.known for position, copy in fitted.mechanisms_.items()} == {
+        0: [0, 2, 4],
+        1: [1, 3, 5],
+    }
+    assert counts.known == []
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint16, np.float64])
+def test_fractions_in_an_array_are_kept(dtype):
+    """An array of whole numbers or booleans becomes float where a column gets fractions."""
+    X = np.array([[0, 1], [1, 1]], dtype=dtype)
+    perturbed = Perturbation({0: Counts()}).fit(X).sample(X, 2, rng())
+    assert perturbed.dtype == np.float64
+    assert perturbed.tolist() == [[2.5, 1.0]] * 4
 
 
 class Returns:

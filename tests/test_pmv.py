@@ -172,6 +172,51 @@ def test_fits_see_flips_of_the_stated_size(recorded, moons):
     assert len(set(noisy)) == len(noisy)
 
 
+class SeedRecorder(Recorder):
+    """Keeps the seeds too."""
+
+    seeds: list[int] = []  # noqa: RUF012  (shared by clones on purpose)
+
+    def fit(self, X, y):
+        """Keep the seed and the labels."""
+        SeedRecorder.seeds.append(self.random_state)
+        return super().fit(X, y)
+
+
+def test_flips_and_estimators_have_seeds_of_their_own(recorded, moons):
+    """Fit i flips by the first child of the seed's child i, and seeds its model by the second."""
+    SeedRecorder.seeds.clear()
+    X, y = moons
+    perturbed_model_validation(SeedRecorder(), X, y, noise_levels=LEVELS, random_state=3)
+    children = [child.spawn(2) for child in np.random.SeedSequence(3).spawn(4)]
+    for i, (flips, model) in enumerate(children):
+        expected = flip_labels(y, LEVELS[i], np.random.default_rng(flips))
+        assert recorded[i].tolist() == expected.tolist()
+        assert SeedRecorder.seeds[i] == np.random.default_rng(model).integers(2**31)
+
+
+def test_seeds_of_every_kind_are_taken(moons):
+    """A generator gives new noise at each use, and the same from the same start."""
+    model = GaussianNB()
+    kinds = {
+        "generator": np.random.default_rng,
+        "random state": np.random.RandomState,
+        "sequence": np.random.SeedSequence,
+    }
+    for make in kinds.values():
+        once, again = (
+            perturbed_model_validation(model, *moons, noise_levels=LEVELS, random_state=make(5))
+            for _ in range(2)
+        )
+        assert once.accuracies.tolist() == again.accuracies.tolist()
+    generator = np.random.default_rng(5)
+    first, second = (
+        perturbed_model_validation(model, *moons, noise_levels=LEVELS, random_state=generator)
+        for _ in range(2)
+    )
+    assert first.accuracies.tolist() != second.accuracies.tolist()
+
+
 # What is returned
 
 
@@ -211,6 +256,16 @@ def test_slope_and_interval_follow_the_textbook(accuracies):
     t = {2: 12.7062, 3: 4.30265, 4: 3.18245, 5: 2.77645, 6: 2.57058}[len(slopes)]
     assert high - low == pytest.approx(2 * t * spread, rel=1e-4, abs=1e-9)
     assert (low + high) / 2 == pytest.approx(pooled, abs=1e-9)
+
+
+def test_decrease_rate_has_no_sign():
+    """A rise counts like a fall: the measure is the absolute slope of equation (1)."""
+    rising = PerturbedModelValidationResult([0, 0.5], [[0.4, 0.6]])
+    falling = PerturbedModelValidationResult([0, 0.5], [[0.6, 0.4]])
+    assert rising.slope == pytest.approx(0.4)
+    assert falling.slope == pytest.approx(-0.4)
+    assert rising.decrease_rate == pytest.approx(0.4)
+    assert falling.decrease_rate == pytest.approx(0.4)
 
 
 def test_one_repeat_has_no_interval(moons):

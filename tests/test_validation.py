@@ -1,6 +1,7 @@
 """Algorithm 1 against its literal loop, and as a scikit-learn scorer."""
 
 import pickle
+import tracemalloc
 import warnings
 
 import joblib
@@ -37,7 +38,7 @@ from pvf import (
     perturbation_scorer,
     perturbation_validation,
 )
-from pvf.validation import perturbed_counts, set_seed, tied_best
+from pvf.validation import _quantile, perturbed_counts, set_seed, tied_best
 
 NOISE = Perturbation(GaussianNoise(0.4))
 SMALL = {"n_sets": 12, "n_replicas": 3, "random_state": 0}
@@ -730,6 +731,193 @@ def test_bits_depend_on_the_seed_alone(problem, many_models, common_noise, scori
         np.testing.assert_array_equal(result.scores, first.scores)
         np.testing.assert_array_equal(result.aggregated, first.aggregated)
         assert result.best_index == first.best_index
+
+
+SPLIT = {
+    "noise on an array": (NOISE, lambda X: X),
+    "every kind on a frame": (
+        Perturbation(
+            {
+                "a": GaussianNoise(0.4),
+                ("b", "c"): NominalFlip(0.3),
+                "d": OrdinalShift(0.5, 0.2),
+                "e": GaussianNoise(0.1),
+            }
+        ),
+        lambda X: pd.DataFrame(X, columns=list("abcdef")).assign(
+            b=np.where(X[:, 1] > 0, "up", "down"), c=X[:, 2] > 0, d=np.round(X[:, 3])
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("n_rows", [1, 7, 39, 40, 100])
+@pytest.mark.parametrize(("perturbation", "table"), SPLIT.values(), ids=SPLIT)
+def test_parts_of_a_set_hold_the_set_s_own_numbers(problem, perturbation, table, n_rows):
+    """Whatever the size of the parts, each cell of a set is the same bit by bit."""
+    X = table(problem[2])
+    fitted = Perturbation(perturbation.mechanisms).fit(X)
+    whole = pd.DataFrame(fitted.sample(X, 3, np.random.default_rng(4)))
+    parts = fitted._prepare(X).parts(3, np.random.default_rng(4), n_rows)
+    seen = 0
+    for rows, part in parts:
+        places = [j * len(X) + i for j in range(3) for i in range(len(X))[rows]]
+        assert pd.DataFrame(part).to_numpy().tolist() == whole.to_numpy()[places].tolist()
+        seen += len(places)
+    assert seen == len(whole)
+
+
+@pytest.mark.parametrize("common_noise", [True, False], ids=["common", "separate"])
+@pytest.mark.parametrize("scoring", ["f1", "accuracy", intervention_efficiency_scorer(0.2)])
+def test_a_set_beyond_the_budget_is_split(problem, common_noise, scoring):
+    """Scores are the same, no model predicts a set at once, and memory stays within the budget."""
+    _, _, X, y, trees = problem
+    X, y = np.tile(X, (500, 1)), np.tile(y, 500)
+    models = [CountsCalls(tree).fit(X, y) for tree in trees[:2]]
+    settings = {"perturbation": NOISE, "scoring": scoring, "common_noise": common_noise, **SMALL}
+    whole = perturbation_validation(models, X, y, **settings).scores
+    for model in models:
+        model.calls_.clear()
+    tracemalloc.start()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        split = perturbation_validation(models, X, y, **settings, memory_budget=4)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    np.testing.assert_array_equal(split.scores, whole)
+    one_set = 3 * len(X)
+    assert max(rows for _, rows in models[1].calls_ if rows != len(X)) < one_set / 2
+    assert sum(rows for _, rows in models[1].calls_) == len(X) + 12 * one_set
+    assert peak < 4 * 2**20 + 8 * X.nbytes / 4  # the budget, and what scoring the plain set takes
+
+
+class AlwaysThird(BaseEstimator):
+    """A model that predicts a class that the labels lack."""
+
+    def predict(self, X):
+        """Return the third class for rows above 0, and the first for others."""
+        return np.where(np.asarray(X)[:, 0] > 0, 2, 0)
+
+
+class Foreign:
+    """A mechanism of a user's own: noise."""
+
+    def fit(self, column):
+        """Learn nothing."""
+
+    def sample(self, column, size, rng):
+        """Return the column with noise."""
+        return np.asarray(column) + rng.normal(size=(size, len(column)))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"scoring": "matthews_corrcoef"},
+        {"perturbation": Perturbation(Foreign())},
+        {"models": [AlwaysThird()]},
+    ],
+    ids=["no count", "foreign mechanism", "a third class"],
+)
+def test_a_set_that_cannot_be_split_is_told_with_its_size(problem, changes):
+    """It is made whole, as with a budget that is large enough, and a warning says how large."""
+    _, _, X, y, trees = problem
+    X, y = np.tile(X, (100, 1)), np.tile(y, 100)
+    arguments = {"models": trees[:1], "perturbation": NOISE, "scoring": "accuracy", **changes}
+    models = arguments.pop("models")
+    size = 3 * len(X) * (24 * X.shape[1] + 64) / 2**20
+    with pytest.warns(UserWarning, match=rf"memory_budget .* about {size:,.0f} MiB"):
+        small = perturbation_validation(models, X, y, **arguments, **SMALL, memory_budget=1)
+    large = perturbation_validation(models, X, y, **arguments, **SMALL, memory_budget=64)
+    np.testing.assert_array_equal(small.scores, large.scores)
+
+
+INF = np.inf
+
+
+@pytest.mark.parametrize(
+    ("row", "share", "expected"),
+    [
+        ([-INF, -INF, -INF, -INF], 0.25, -INF),
+        ([-INF, 1, 2, 3], 0.25, -INF),  # three quarters of the way from -inf to 1
+        ([-INF, 1, 2, 3], 0.5, 1.5),
+        ([-INF, 1, 2, 3], 1 / 3, 1),  # at 1
+        ([-INF, 1, 2, 3], 1, 3),
+        ([1, 2, 3, INF], 0.5, 2.5),
+        ([1, 2, 3, INF], 0.9, INF),
+        ([1, 2, INF, INF], 1 / 3, 2),
+        ([-INF, -INF, INF, INF], 0.5, -INF),
+    ],
+)
+def test_quantiles_next_to_infinite_scores(row, share, expected):
+    """Between a number and an infinite score every point is infinite; the numbers stay."""
+    finite = [0.1, 0.4, 0.2, 0.9]
+    found = _quantile(np.array([finite, row[::-1]]), share)
+    assert found[0] == np.quantile(finite, share)
+    assert found[1] == pytest.approx(expected)
+
+
+def test_a_model_of_minus_infinite_score_loses(problem):
+    """The others keep their scores, and tables and plots are made all the same."""
+    _, _, X, y, trees = problem
+    values = {id(trees[0]): -np.inf, id(trees[1]): 1.0, id(trees[2]): 2.0}
+
+    def scorer(model, X, _):
+        return values[id(getattr(model, "_model", model))]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = perturbation_validation(
+            trees[:3], X, y, perturbation=NOISE, scoring=scorer, **SMALL
+        )
+        frame = result.to_frame()
+        result.plot()
+    assert result.aggregated.tolist() == [-np.inf, 1, 2]
+    assert result.best_index == 2
+    assert result.tied.tolist() == [2]
+    assert frame["min"].tolist() == [-np.inf, 1, 2]
+    values = dict.fromkeys(values, -np.inf)
+    lost = perturbation_validation(trees[:3], X, y, perturbation=NOISE, scoring=scorer, **SMALL)
+    assert lost.tied.tolist() == [0, 1, 2]
+
+
+def test_nan_scores_name_the_scorer_the_model_and_the_set(problem):
+    """The first NaN is told with its place, on a perturbed set or on the plain one."""
+    _, _, X, y, trees = problem
+    calls = {"of the second": 0}
+
+    def sometimes(model, X, _):
+        if getattr(model, "_model", model) is not trees[1]:
+            return 0.5
+        calls["of the second"] += 1
+        return np.nan if calls["of the second"] == at else 0.5
+
+    settings = {"perturbation": NOISE, "scoring": sometimes, **SMALL}
+    models = {"fine": trees[0], "odd one": trees[1]}
+    at = 6  # the first is on the plain set
+    says = r"scoring .*sometimes.* gave NaN for model 'odd one' on perturbed set 4"
+    with pytest.raises(ValueError, match=says):
+        perturbation_validation(models, X, y, **settings)
+    calls["of the second"], at = 0, 1
+    says = r"scoring .*sometimes.* gave NaN for model 'odd one' on the validation set as it is"
+    with pytest.raises(ValueError, match=says):
+        perturbation_validation(models, X, y, **settings)
+
+
+def test_an_aggregate_of_nan_for_one_model_is_refused(problem):
+    """One model without a number is enough, and it is named."""
+    _, _, X, y, trees = problem
+    means = iter([0.5, np.nan, 0.5])
+    with pytest.raises(ValueError, match="aggregate gave NaN for model 'model 1'"):
+        perturbation_validation(
+            trees[:3],
+            X,
+            y,
+            perturbation=NOISE,
+            scoring="f1",
+            aggregate=lambda _: next(means),
+            **SMALL,
+        )
 
 
 class KnowsItsRows(BaseEstimator):

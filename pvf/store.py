@@ -276,7 +276,6 @@ def _compute_block(
             f"compute must return a pandas.DataFrame, got {type(frame).__name__} "
             f"for the block {block!r}"
         )
-    frame = frame.reset_index(drop=True)
     if folder is None:
         return position, frame
     return position, _write_shard(frame, folder, identity, block)

@@ -127,6 +127,16 @@ def test_only_missing_blocks_are_computed(tmp_path, log):
     pd.testing.assert_frame_equal(table, plain_concat(range(4)), check_exact=True)
 
 
+def test_folder_of_the_environment_is_taken_where_none_is_given(tmp_path, monkeypatch):
+    """PVF_SHARDS names the folder if `out` doesn't; set to nothing, it names none."""
+    monkeypatch.chdir(tmp_path)
+    arguments = {"study": "where", "settings": {"seed": 3}}
+    for variable, out, found in [("", None, []), ("a", None, ["a"]), ("b", "c", ["a", "c"])]:
+        monkeypatch.setenv("PVF_SHARDS", variable)
+        run_blocks(table_of, [0], out=out, **arguments)
+        assert sorted(path.name for path in tmp_path.iterdir()) == found
+
+
 def test_tuple_blocks_do_not_collide(tmp_path):
     """Keys whose readable names agree, such as (1, 2) and "1-2", keep separate shards."""
 
@@ -395,6 +405,15 @@ def test_shard_that_another_run_has_made_whole_stays(tmp_path):
     assert shards(tmp_path) == sorted([ours, theirs])
 
 
+def test_link_to_a_folder_is_not_moved(tmp_path, monkeypatch):
+    """Not even the attempt is made: some systems would move the folder behind the link."""
+    monkeypatch.setattr(os, "rename", must_not_run)
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "link").symlink_to("kept")
+    store._remove_folder(tmp_path / "link")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "link"]
+
+
 def test_file_that_takes_a_folders_place_is_not_removed(tmp_path, monkeypatch):
     """A shard that another run puts where a folder was a moment ago stays."""
     path = tmp_path / "shard"
@@ -608,6 +627,29 @@ def test_what_is_written_outlives_a_power_cut(tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "replace", note_rename)
     write_example(tmp_path)
     assert done == ["file", "rename", "folder"] * 2
+
+
+@pytest.mark.parametrize(
+    ("cut", "error", "message"),
+    [
+        (slice(None, -1), OSError, "block 0 was damaged while being written"),
+        (None, FileNotFoundError, "block 0 is not to be seen here.*all workers share"),
+    ],
+    ids=["cut off", "elsewhere"],
+)
+def test_shard_of_a_worker_is_looked_at(tmp_path, monkeypatch, cut, error, message):
+    """What a worker has written is read back: a damaged or absent shard never gets into a table."""
+    write = store._write_atomically
+
+    def spoil(path, content):
+        if path.suffix != ".parquet":
+            write(path, content)
+        elif cut is not None:
+            write(path, content[cut])
+
+    monkeypatch.setattr(store, "_write_atomically", spoil)
+    with pytest.raises(error, match=message):
+        run_blocks(table_of, [0], study="spoilt", settings={"seed": 3}, out=tmp_path)
 
 
 def test_out_that_is_a_file_is_a_clear_error(tmp_path):

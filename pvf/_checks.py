@@ -241,14 +241,14 @@ def _no_table(name: str, value: Any, n_dimensions: int) -> str:
     )
 
 
-def check_samples(name: str, value: Any, n_samples: int, other: str = "y") -> Any:
-    """Return samples of any kind that a model may take, as many as there are labels."""
+def check_samples(name: str, value: Any, n_samples: int | None = None, other: str = "y") -> Any:
+    """Return samples of any kind that a model may take, as many as there are labels, if any."""
     if not (isinstance(value, pd.DataFrame) or sparse.issparse(value)):
         array = check_array(name, value)
         if array.ndim == 0:
             raise TypeError(f"{name} must hold samples, got {shown(value)}.")
     n_rows = value.shape[0] if hasattr(value, "shape") else len(value)
-    if n_rows != n_samples:
+    if n_samples is not None and n_rows != n_samples:
         raise ValueError(
             f"{name} and {other} must have the same length, got {n_rows} and {n_samples}."
         )

@@ -35,6 +35,8 @@ from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.utils import compute_class_weight, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pvf._checks import naming
+
 Array = NDArray[np.float64]
 
 #: Elements of one (samples × training rows) block: it should stay in the processor's cache, but
@@ -176,7 +178,8 @@ def training_loss(model: Any, X: Any, y: Any, sample_weight: Any) -> TrainingLos
             f"model must have two classes, got {len(model.classes_)}: the extreme scores of a "
             "logistic regression are exact for two."
         )
-    design = design_matrix(model, X)
+    with naming("X_train"):
+        design = design_matrix(model, X)
     positive, weight = _labels(model, y, len(design), sample_weight)
     counts = weight > 0
     design, positive, weight = design[counts], positive[counts], weight[counts]
@@ -324,7 +327,9 @@ def extreme_scores(
         By how much the model's loss is above the smallest.
     """
     loss = training_loss(model, X_train, y_train, sample_weight)
-    targets, inverse = np.unique(design_matrix(model, X), axis=0, return_inverse=True)
+    with naming("X"):
+        design = design_matrix(model, X)
+    targets, inverse = np.unique(design, axis=0, return_inverse=True)
     loss, targets, free = _identified(loss, targets)
     w, hessian = minimum(loss)
     ball, lower = _ball(loss, w, hessian, epsilon)
@@ -642,7 +647,9 @@ def gradient_scores(
     scores : ndarray of shape (2, n_samples)
     """
     loss = training_loss(model, X_train, y_train, sample_weight)
-    targets, inverse = np.unique(design_matrix(model, X), axis=0, return_inverse=True)
+    with naming("X"):
+        design = design_matrix(model, X)
+    targets, inverse = np.unique(design, axis=0, return_inverse=True)
     velocity = np.cumsum(momentum ** np.arange(max_iter))
     length = learning_rate * np.append(0, np.cumsum(velocity))
     level = loss.value(loss.coef) + epsilon

@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import numbers
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,8 +30,17 @@ from sklearn.utils.multiclass import type_of_target
 import pvf
 from pvf import _card_pages
 from pvf._card_pages import Section, Table
-from pvf._checks import check_capacity, check_integer, check_number
+from pvf._checks import (
+    check_capacity,
+    check_integer,
+    check_label,
+    check_number,
+    check_scorer,
+    naming,
+    shown,
+)
 from pvf._outputs import write_whole
+from pvf._seeds import seed_sequence
 from pvf.metrics import intervention_efficiency_counts, intervention_efficiency_score
 from pvf.multiplicity import (
     ambiguity,
@@ -43,8 +53,6 @@ from pvf.validation import (
     PerturbationValidationResult,
     _break_tie,
     _check_labels_of_validation,
-    _check_random_state,
-    _check_scoring,
     _count_metric,
     _scores_of_sets,
     tied_best,
@@ -87,6 +95,16 @@ class ModelCard:
     facts: Mapping[str, Any]
     sections: tuple[Section, ...] = field(repr=False)
 
+    def __post_init__(self) -> None:
+        """Check the parts, which `model_card` makes."""
+        _check_text("title", self.title)
+        if not isinstance(self.facts, Mapping):
+            raise TypeError(f"facts must be a mapping, got {shown(self.facts)}.")
+        if not isinstance(self.sections, tuple) or not all(
+            isinstance(section, Section) for section in self.sections
+        ):
+            raise TypeError(f"sections must be a tuple of sections, got {shown(self.sections)}.")
+
     def to_markdown(self) -> str:
         """Return the card as Markdown (CommonMark with tables).
 
@@ -128,6 +146,8 @@ class ModelCard:
         OSError
             The file cannot be written.
         """
+        if not isinstance(path, str | os.PathLike):
+            raise TypeError(f"path must be a path, got {shown(path)}.")
         path = Path(path)
         writers = {".md": self.to_markdown, ".html": self.to_html}
         if path.suffix.lower() not in writers:
@@ -272,8 +292,8 @@ def model_card(
     optional = {"metric": metric, "intended_use": intended_use, "data_name": data_name}
     for name, text in (texts | {k: v for k, v in optional.items() if v is not None}).items():
         _check_text(name, text)
-    if isinstance(limits, str) or not all(isinstance(limit, str) for limit in limits):
-        raise TypeError(f"limits must be a sequence of texts, got {limits!r}.")
+    if not isinstance(limits, list | tuple) or not all(isinstance(text, str) for text in limits):
+        raise TypeError(f"limits must be a sequence of texts, got {shown(limits)}.")
     for name, mapping in {"data": data, "kinds": kinds}.items():
         if mapping is not None and not isinstance(mapping, Mapping):
             raise TypeError(f"{name} must be a mapping, got {type(mapping).__name__}.")
@@ -281,7 +301,9 @@ def model_card(
     if confidence_level == 1:
         raise ValueError("confidence_level must be below 1, got 1.")
     epsilon = _epsilon(result, epsilon)
-    scorer = None if scoring is None else _check_scoring(scoring)
+    scorer = None if scoring is None else check_scorer(scoring)
+    if pos_label is not None:
+        check_label("pos_label", pos_label)
     groups, stated = _groups(result, X, y, external, kinds, pos_label, scorer)
     subject = _Subject(
         result=result,
@@ -295,7 +317,7 @@ def model_card(
         unit=unit,
         level=float(confidence_level),
         n_resamples=check_integer("n_resamples", n_resamples, 100),
-        seed=_check_random_state(random_state),
+        seed=seed_sequence(random_state),
         n_contested=check_integer("n_contested", n_contested, 0),
         stated=stated,
     )
@@ -355,7 +377,7 @@ class _Subject:
     def traditional(self) -> int:
         """Candidate that the same tie rule picks by the unperturbed scores."""
         tied = tied_best(self.result.unperturbed)
-        return _break_tie(tied, self.result.tie_break, _check_random_state(self.result.seed))
+        return _break_tie(tied, self.result.tie_break, seed_sequence(self.result.seed))
 
     def rng(self, *key: int) -> np.random.Generator:
         """Return a generator of its own for each use, so that no use moves another."""
@@ -403,7 +425,10 @@ def _groups(
             raise ValueError("pos_label and kinds describe X and y, which are not given.")
         return (), stated
     pairs = {"validation": (X, y)} | ({} if samples is None else {"external": tuple(samples)})
-    labels = {name: _check_labels_of_validation(*pair) for name, pair in pairs.items()}
+    labels = {"validation": _check_labels_of_validation(*pairs["validation"])}
+    if samples is not None:
+        with naming("external"):
+            labels["external"] = _check_labels_of_validation(*samples)
     classes = _classes(result, labels)
     case = _case_label(classes, pos_label, scorer)
     groups = tuple(
@@ -454,7 +479,8 @@ def _case_label(
 def _check_same_scores(
     result: PerturbationValidationResult, group: _Group, scorer: Callable[..., float]
 ) -> None:
-    scores = _scores_of_sets(result.models, group.X, group.y, scorer, 1)[:, 0]
+    with naming("X"):
+        scores = _scores_of_sets(result.models, group.X, group.y, scorer, 1)[:, 0]
     if not np.allclose(scores, result.unperturbed, rtol=1e-9, atol=1e-12):
         worst = int(np.abs(scores - result.unperturbed).argmax())
         raise ValueError(

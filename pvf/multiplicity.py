@@ -27,7 +27,24 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import gen_batches
 
 from pvf import _channel, _logistic_set, plotting
-from pvf._checks import check_finite, check_integer, check_number
+from pvf._checks import (
+    check_array,
+    check_axes,
+    check_bool,
+    check_column,
+    check_finite,
+    check_integer,
+    check_interval,
+    check_n_jobs,
+    check_number,
+    check_numeric,
+    check_samples,
+    check_shape,
+    check_text,
+    naming,
+    shown,
+)
+from pvf._seeds import Seed, generator_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -135,6 +152,9 @@ def rashomon_capacity(
     [1.444935] [[0.5 0.5 0. ]]
     """
     array = _as_scores(scores)
+    check_bool("return_weights", return_weights)
+    check_bool("return_gap", return_gap)
+    check_n_jobs(n_jobs)
     tol = check_number("tol", tol, 1e-13)
     max_iter = check_integer("max_iter", max_iter, 1)
     budget = check_number("memory_budget", memory_budget, 1) * 2**20
@@ -156,14 +176,7 @@ def rashomon_capacity(
 
 def _as_scores(scores: ArrayLike) -> NDArray[Any]:
     """Return the scores as a numeric array of two or three axes; values are checked in blocks."""
-    if np.ma.is_masked(scores):
-        raise ValueError("scores must not be missing, got masked values.")
-    array = np.asarray(scores)
-    if array.dtype.kind not in "biuf":
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise TypeError(f"scores must be numeric, got dtype {array.dtype}.") from error
+    array = _numbers("scores", scores)
     if array.ndim not in (2, 3) or (array.ndim == 3 and array.shape[2] < 2):
         raise ValueError(
             "scores must have shape (n_models, n_samples), for the positive class of two, or "
@@ -173,6 +186,12 @@ def _as_scores(scores: ArrayLike) -> NDArray[Any]:
     if not len(array):
         raise ValueError("scores must hold at least one model, got an empty Rashomon set.")
     return array
+
+
+def _numbers(name: str, value: ArrayLike) -> NDArray[Any]:
+    """Return numbers as they are, in single precision too, and objects as floats."""
+    array = check_array(name, value)
+    return array if array.dtype.kind in "biuf" else check_numeric(name, array)
 
 
 def _n_classes(array: NDArray[Any]) -> int:
@@ -380,12 +399,13 @@ def _differing(scores: ArrayLike, base: int | ArrayLike, threshold: float) -> ND
         if not -len(labels) <= base < len(labels):
             raise ValueError(f"base must be an index below {len(labels)}, got {base}.")
         return labels != labels[int(base)]
-    of_base = np.asarray(base)
+    of_base = _numbers("base", base)
     if of_base.shape != array.shape[1:]:
         raise ValueError(
             f"base must be an index or scores of shape {array.shape[1:]}, got {of_base.shape}."
         )
-    return labels != _labels(_as_scores(of_base[None]), threshold)
+    with naming("base"):
+        return labels != _labels(of_base[None], threshold)
 
 
 def ambiguity(scores: ArrayLike, *, base: int | ArrayLike = 0, threshold: float = 0.5) -> float:
@@ -471,7 +491,7 @@ def greedy_subset(
     size: int,
     *,
     start: int | Literal["random"] = 0,
-    random_state: int | np.random.Generator | None = None,
+    random_state: Seed = None,
     return_path: bool = False,
     tol: float = 1e-9,
 ) -> Any:
@@ -490,7 +510,7 @@ def greedy_subset(
         How many models to select.
     start : int or "random", default=0
         The first model; the paper draws it.
-    random_state : int, Generator or None
+    random_state : int, SeedSequence, Generator, RandomState or None
         What draws it.
     return_path : bool, default=False
         Whether to return the mean capacity after each addition.
@@ -514,12 +534,15 @@ def greedy_subset(
     array = _as_scores(scores)
     n_models = len(array)
     size = check_integer("size", size, 1)
+    rng = generator_of(random_state)
+    check_bool("return_path", return_path)
+    tol = check_number("tol", tol, 1e-13)
     if size > n_models:
-        raise ValueError(f"size must be at most the {n_models} models, got {size}.")
+        raise ValueError(f"size must be at most the {n_models} models of scores, got {size}.")
     if isinstance(start, str):
         if start != "random":
             raise ValueError(f"start must be an index or 'random', got {start!r}.")
-        start = int(np.random.default_rng(random_state).integers(n_models))
+        start = int(rng.integers(n_models))
     start = check_integer("start", start, 0)
     if start >= n_models:
         raise ValueError(f"start must be an index below {n_models}, got {start}.")
@@ -650,6 +673,9 @@ def multiplicity_table(
     """
     array = _as_scores(scores)
     labels = _labels(array, threshold)
+    if index is not None:
+        _check_sample_names("index", index, array.shape[1])
+    check_n_jobs(n_jobs)
     contested, lowest, highest = _widest_range(array)
     table = pd.DataFrame(
         {
@@ -665,6 +691,18 @@ def multiplicity_table(
         index=index,
     )
     return table.rename_axis(index="sample") if index is None else table
+
+
+def _check_sample_names(name: str, value: Any, n_samples: int, source: str = "scores") -> None:
+    """Refuse what doesn't name each sample of another argument."""
+    if not isinstance(value, pd.Index | pd.Series):
+        names = check_array(name, value)
+        if names.ndim != 1:
+            raise TypeError(f"{name} must name each sample, got {shown(value)}.")
+    if len(value) != n_samples:
+        raise ValueError(
+            f"{name} must name each of the {n_samples} samples of {source}, got {len(value)}."
+        )
 
 
 def _n_distinct(labels: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -721,8 +759,25 @@ class MultiplicityDisplay:
     contested_class: NDArray[np.intp] | None = None
     samples: NDArray[Any] | None = None
     name: str | None = None
-    ax_: Any = field(default=None, repr=False)
-    figure_: Any = field(default=None, repr=False)
+    ax_: Any = field(default=None, init=False, repr=False)
+    figure_: Any = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check what was given, so that a slip isn't found only when it is drawn."""
+        self.capacity = check_finite("capacity", self.capacity)
+        check_shape("capacity", self.capacity, (-1,))
+        n_samples = len(self.capacity)
+        if self.scores is not None:
+            self.scores = check_interval("scores", self.scores, 0, 1)
+            check_shape("scores", self.scores, (-1, n_samples), as_in="capacity")
+        if self.contested_class is not None:
+            contested = check_array("contested_class", self.contested_class)
+            check_shape("contested_class", contested, (n_samples,), as_in="capacity")
+            if contested.dtype.kind not in "iu":
+                raise TypeError(f"contested_class must hold whole numbers, got {shown(contested)}.")
+        if self.samples is not None:
+            _check_sample_names("samples", self.samples, n_samples, "capacity")
+        check_text("name", self.name)
 
     @classmethod
     def from_scores(
@@ -752,6 +807,9 @@ class MultiplicityDisplay:
         MultiplicityDisplay
         """
         array = _as_scores(scores)
+        if samples is not None:
+            _check_sample_names("samples", samples, array.shape[1])
+        check_text("name", name)
         capacity = rashomon_capacity(array, tol=tol, n_jobs=n_jobs)
         contested, _, _ = _widest_range(array)
         if _n_classes(array) == 2:
@@ -790,13 +848,14 @@ class MultiplicityDisplay:
             Itself, with ``ax_`` and ``figure_``.
         """
         draw = {"distribution": self._draw_distribution, "tail": self._draw_tail}
-        if kind not in (*draw, "worst"):
-            raise ValueError(f"kind must be 'distribution', 'tail' or 'worst', got {kind!r}.")
+        if not isinstance(kind, str) or kind not in (*draw, "worst"):
+            raise ValueError(f"kind must be 'distribution', 'tail' or 'worst', got {shown(kind)}.")
+        check_integer("n_worst", n_worst, 1)
         with plotting.style():
-            self.ax_ = plotting.new_axes() if ax is None else ax
+            self.ax_ = check_axes(ax) or plotting.new_axes()
             self.figure_ = self.ax_.figure
             if kind == "worst":
-                self._draw_worst(check_integer("n_worst", n_worst, 1), line_kwargs)
+                self._draw_worst(n_worst, line_kwargs)
             else:
                 draw[kind]({"label": self.name, **line_kwargs})
             if self.ax_.get_legend_handles_labels()[1]:
@@ -986,13 +1045,23 @@ def perturb_scores(
      [0.053 0.006 0.982]]
     """
     epsilon = check_number("epsilon", epsilon, 0)
-    if method not in ("auto", "exact", "gradient"):
-        raise ValueError(f"method must be 'auto', 'exact' or 'gradient', got {method!r}.")
+    if not isinstance(method, str) or method not in ("auto", "exact", "gradient"):
+        raise ValueError(f"method must be 'auto', 'exact' or 'gradient', got {shown(method)}.")
+    check_bool("return_gap", return_gap)
+    check_n_jobs(n_jobs)
+    tol = check_number("tol", tol, 1e-13)
+    budget = check_number("memory_budget", memory_budget, 1) * 2**20
+    if max_iter is not None:
+        check_integer("max_iter", max_iter, 1)
+    _check_data(X_train, y_train, X, sample_weight)
     if isinstance(model, Pipeline):
         # Steps that only resample the training data, as imbalanced-learn's do, have no transform.
         for _, step in model.steps[:-1]:
             if hasattr(step, "transform"):
-                X_train, X = step.transform(X_train), step.transform(X)
+                with naming("X_train"):
+                    X_train = step.transform(X_train)
+                with naming("X"):
+                    X = step.transform(X)
         model = model.steps[-1][1]
     steps: dict[str, Any] = {
         "learning_rate": check_number("learning_rate", learning_rate, 0),
@@ -1009,14 +1078,14 @@ def perturb_scores(
             X,
             epsilon,
             sample_weight=sample_weight,
-            tol=check_number("tol", tol, 1e-13),
+            tol=tol,
             n_jobs=n_jobs,
-            max_iter=100 if max_iter is None else check_integer("max_iter", max_iter, 1),
+            max_iter=100 if max_iter is None else max_iter,
         )
         _warn_of_gaps(gap, tol, "in score", "perturb_scores")
         _warn_of_loose_fit(beyond, epsilon)
         return (scores, gap) if return_gap else scores
-    steps["max_iter"] = 1000 if max_iter is None else check_integer("max_iter", max_iter, 1)
+    steps["max_iter"] = 1000 if max_iter is None else max_iter
     if _is_logistic(model):
         return _logistic_set.gradient_scores(
             model, X_train, y_train, X, epsilon, sample_weight=sample_weight, **steps
@@ -1031,9 +1100,20 @@ def perturb_scores(
         X,
         epsilon,
         sample_weight=sample_weight,
-        budget=check_number("memory_budget", memory_budget, 1) * 2**20,
+        budget=budget,
         **steps,
     )
+
+
+def _check_data(X_train: Any, y_train: Any, X: Any, sample_weight: Any) -> None:
+    """Refuse what can't be samples, labels or weights of any model."""
+    n_train = len(check_column("y_train", y_train))
+    check_samples("X_train", X_train, n_train, other="y_train")
+    check_samples("X", X)
+    if sample_weight is not None:
+        weight = check_interval("sample_weight", sample_weight, 0, np.inf)
+        if weight.shape != (n_train,) or not weight.any():
+            raise ValueError(f"sample_weight must be {n_train} numbers of at least 0, not all 0.")
 
 
 def _is_logistic(model: Any) -> bool:

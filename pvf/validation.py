@@ -869,7 +869,3 @@ def _check_perturbation(perturbation: Any, X: Any) -> Perturbation:
     if hasattr(perturbation, "mechanisms_"):
         return perturbation
     return copy.copy(perturbation).fit(X)
-
-
-# under the names that the model card imports
-_check_scoring, _check_random_state = check_scorer, seed_sequence

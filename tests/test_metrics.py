@@ -280,10 +280,10 @@ def test_counts_may_exceed_their_whole_by_rounding():
 
 
 def test_everybody_flagged_is_chance_at_any_capacity():
-    """Also where the room is everybody by rounding, though the capacity is below 1."""
+    """It is 1 to the last bit, also where the positives' weights are summed in another order."""
     population = np.arange(2, 200)
-    for capacity in (0.5, np.nextafter(1, 0)):
-        value = intervention_efficiency_counts(1, population - 1, 1, population - 1, capacity)
+    for tp in (1, 1 + 5e-13):
+        value = intervention_efficiency_counts(tp, population + 1e6, 1, population + 1e6, 0.5)
         assert (value == 1).all()
 
 

@@ -300,6 +300,10 @@ def model_card(
     check_number("confidence_level", confidence_level, 0, 1, left_open=True)
     if confidence_level == 1:
         raise ValueError("confidence_level must be below 1, got 1.")
+    if not np.isfinite(result.aggregated.max()):
+        raise ValueError(
+            f"result must have a best score that is finite, got {result.aggregated.max()}."
+        )
     epsilon = _epsilon(result, epsilon)
     scorer = None if scoring is None else check_scorer(scoring)
     if pos_label is not None:
@@ -311,7 +315,7 @@ def model_card(
         scorer=scorer,
         metric=metric or _metric_name(scoring),
         capacity=_capacity(capacity, scorer),
-        members=rashomon_set(-result.aggregated, epsilon),
+        members=_members(result, epsilon),
         epsilon=epsilon,
         threshold=check_number("threshold", threshold, 0, 1),
         unit=unit,
@@ -508,6 +512,12 @@ def _epsilon(result: PerturbationValidationResult, epsilon: float | None) -> flo
     return check_number("epsilon", epsilon, 0)
 
 
+def _members(result: PerturbationValidationResult, epsilon: float) -> NDArray[np.intp]:
+    """Return the Rashomon set; a candidate of infinitely bad score is never in it."""
+    able = np.flatnonzero(np.isfinite(result.aggregated))
+    return able[rashomon_set(-result.aggregated[able], epsilon)]
+
+
 def _metric_name(scoring: Any) -> str | None:
     if scoring is None or isinstance(scoring, str):
         return scoring
@@ -699,11 +709,12 @@ def _places(
 def _about_selection(subject: _Subject, facts: dict[str, Any]) -> Section:
     result = subject.result
     n_sets = result.scores.shape[1]
+    able = np.isfinite(result.scores).all(axis=1)  # infinite scores have no mean to tell by
     aggregate = next(
         (
             name
             for name, f in _AGGREGATES.items()
-            if np.allclose(f(result.scores), result.aggregated)
+            if able.any() and np.allclose(f(result.scores[able]), result.aggregated[able])
         ),
         None,
     )

@@ -312,6 +312,25 @@ def test_ties_are_a_limit(trees, parts):
     assert "(last)" in limits_of(card)
 
 
+def test_a_candidate_of_minus_infinite_score_is_outside(trees, parts):
+    """The card is that of the others: the same set, aggregate and best score."""
+    able = {name: trees[name] for name in ("t1", "t2", "t3")}
+
+    def scoring(model, X, y):
+        lost = getattr(model, "_model", model) is trees["t4"]
+        return -np.inf if lost else SCORING(model, X, y)
+
+    with_lost, without = (
+        pvf.model_card(select(models, parts, scoring), epsilon=1.0)
+        for models in (able | {"t4": trees["t4"]}, able)
+    )
+    for fact in ("selected", "set_size", "aggregate", "best_score", "tied"):
+        assert with_lost.facts[fact] == without.facts[fact]
+    assert with_lost.facts["aggregate"] == "lower quartile"
+    with pytest.raises(ValueError, match="result must have a best score that is finite"):
+        pvf.model_card(select({"t4": trees["t4"]}, parts, scoring))
+
+
 def test_many_cases_are_no_limit(trees, parts):
     """With a hundred cases or more, their number is not called small."""
     X, y = make_classification(400, 6, random_state=2)

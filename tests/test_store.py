@@ -488,6 +488,16 @@ def test_shards_of_other_settings_are_not_used(tmp_path, log, change):
     pd.testing.assert_frame_equal(table, expected, check_exact=True)
 
 
+def test_shards_of_an_older_layout_are_not_used(tmp_path, monkeypatch, log):
+    """A change of the shards' layout leaves the older ones alone and computes anew."""
+    arguments = {"study": "layout", "settings": {"seed": 3}, "out": tmp_path / "shards"}
+    run_blocks(table_of, [0], **arguments)
+    monkeypatch.setattr(store, "SHARD_SCHEMA", store.SHARD_SCHEMA + 1)
+    run_blocks(partial(table_of, log=log), [0], **arguments)
+    assert calls(log) == [0]
+    assert len(shards(tmp_path / "shards")) == 2
+
+
 def test_folder_says_what_it_holds(tmp_path):
     """settings.json in the shards' folder holds study, version and settings."""
     run_blocks(table_of, [0], study="say", settings={"seed": 3}, version="b", out=tmp_path)

@@ -777,6 +777,9 @@ def test_display_by_hand():
     assert display.ax_ is ax
     np.testing.assert_array_equal(display.upper_limit, [2, 1])
     assert "stored" in lines_by_label(ax)
+    display.name = "own name"
+    assert "own name" in lines_by_label(display.plot().ax_)
+    assert "given name" in lines_by_label(display.plot(name="given name").ax_)
 
 
 def test_constant_model_from_scikit_learn(data):

@@ -299,22 +299,35 @@ def test_mechanisms_that_learn_must_be_fitted():
     assert GaussianNoise(1).sample([1.0], 1, rng()).shape == (1, 1)
 
 
-class Largest(np.random.Generator):
-    """A generator that always draws the largest number below 1."""
+class Always(np.random.Generator):
+    """A generator that always draws one number."""
+
+    def __init__(self, number):
+        super().__init__(np.random.PCG64(0))
+        self.number = number
 
     def random(self, size):
-        """Return the largest number below 1, everywhere."""
-        return np.full(size, np.nextafter(1, 0))
+        """Return the number, everywhere."""
+        return np.full(size, self.number)
 
 
 @pytest.mark.parametrize("n_levels", range(2, 60))
 def test_no_level_follows_itself_however_the_sums_are_rounded(n_levels):
     """The largest draw moves the last level to the one before it, and the others to the last."""
     levels = list(range(n_levels))
-    source = Largest(np.random.PCG64(0))
+    source = Always(np.nextafter(1, 0))
     expected = [n_levels - 1] * (n_levels - 1) + [n_levels - 2]
     for mechanism in (NominalFlip(1.0), OrdinalShift(1.0, 0.0)):
         assert mechanism.fit(levels).sample(levels, 1, source)[0].tolist() == expected
+
+
+def test_the_smallest_draw_changes_each_level_unless_none_may_change():
+    """A draw of 0 moves the first level to the second, the others to the first; or nothing."""
+    levels = [0, 1, 2]
+    for mechanism in (NominalFlip, lambda probability: OrdinalShift(probability, 1.0)):
+        for probability, expected in ((1.0, [1, 0, 0]), (1e-12, [1, 0, 0]), (0.0, levels)):
+            copies = mechanism(probability).fit(levels).sample(levels, 1, Always(0.0))
+            assert copies[0].tolist() == expected
 
 
 # --- Tables -------------------------------------------------------------------------------------

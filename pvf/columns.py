@@ -49,7 +49,6 @@ SCALES = tuple(
         "never former current",
         "never rare occasional frequent",
         "normal overweight obese",
-        "i ii iii iv v vi",
         "primary secondary tertiary",
     )
 )
@@ -60,7 +59,6 @@ _COMMA = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?")
 _DOT_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")  # 1,234.5
 _COMMA_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?")  # 1.234,5
 _INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
-_EITHER_COMMA = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
 _EITHER_DOT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 _CODE = re.compile(r"0\d+")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
@@ -430,7 +428,7 @@ def _notation(name: str, values: list[str], decimal: str | None, separator: str)
     if all(_DOT.fullmatch(value) for value in finite):
         return "dot"
     if as_dot and as_comma:
-        either = next(value for value in finite if _EITHER_COMMA.fullmatch(value))
+        either = next(value for value in finite if "," in value)
         number = either.replace(",", "")
         raise TableError(
             f"Column {name!r} holds {either!r}, which may be {number} or {either.replace(',', '.')}"

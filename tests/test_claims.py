@@ -4,6 +4,7 @@ import html
 import io
 import json
 import re
+from dataclasses import FrozenInstanceError
 from pkgutil import resolve_name
 
 import nbformat
@@ -114,7 +115,7 @@ def _typed(claim, tables):
 @pytest.fixture
 def typed(monkeypatch):
     """Put three invented claims in the ledger's place, with and without numbers."""
-    common = {"paper": "doe", "statement": "It is so.", "decide": "test_claims._typed"}
+    common = {"paper": "doe", "statement": "σ is so.", "decide": "test_claims._typed"}
     common |= {"tolerance": "a tenth", "chapter": "01_one"}
     entries = {
         "Z-1": {"place": "p. 1", "numbers": {"win": 52.0}, "unit": "%", "figure": "fig-z"}
@@ -140,7 +141,7 @@ def test_ledger_has_a_row_a_claim(typed):
     assert table.loc["Z-1"].to_dict() == {
         "paper": "doe",
         "place": "p. 1",
-        "statement": "It is so.",
+        "statement": "σ is so.",
         "verdict": "direction only",
         "paper_numbers": "win: 52",
         "number": 40.25,
@@ -158,6 +159,15 @@ def test_ledger_has_a_row_a_claim(typed):
     np.testing.assert_array_equal(table["number"], [40.25, np.nan, 7])
     np.testing.assert_array_equal(table["low"], [30.5, np.nan, np.nan])
     assert set(table[["number", "low", "high"]].dtypes) == {np.dtype(float)}
+
+
+def test_ledger_without_any_number_has_columns_of_numbers(typed, monkeypatch):
+    """Claims that no number decides leave gaps, not None."""
+    entries = {"A-1": pvf.claims.claims()["A-1"]}
+    monkeypatch.setattr(pvf.claims, "claims", lambda: entries)
+    numbers = ledger()[["number", "low", "high"]]
+    assert set(numbers.dtypes) == {np.dtype(float)}
+    assert numbers.isna().all(axis=None)
 
 
 def test_ledger_is_written_for_people_and_programs(typed):
@@ -178,12 +188,13 @@ def test_ledger_is_written_for_people_and_programs(typed):
     assert [record["number"] for record in records] == [7.0, None]
     text = ledger_text("csv", ["A-1"])
     assert text.splitlines()[1] == (
-        "A-1,doe,p. 2,It is so.,untestable,,,,,,no data,a tenth,01_one,fig-a,cervical_data"
+        "A-1,doe,p. 2,σ is so.,untestable,,,,,,no data,a tenth,01_one,fig-a,cervical_data"
     )
     assert text.endswith("\n")
     assert "\r" not in text
     assert '\n  {\n    "claim"' in ledger_text("json")
     assert "–" not in ledger_text("json")
+    assert ledger_text("json").count('"σ is so."') == 3
 
 
 def test_verdict_table_marks_a_claim_without_numbers(typed):
@@ -191,7 +202,7 @@ def test_verdict_table_marks_a_claim_without_numbers(typed):
     table = verdict_table(["A-1", "Z-1"])
     assert table.index.name == "claim"
     assert table["paper"].tolist() == ["–", "win: 52"]
-    assert table["statement"].tolist() == ["It is so."] * 2
+    assert table["statement"].tolist() == ["σ is so."] * 2
     assert table["what we found"].tolist() == ["no data", "40 of 99"]
 
 
@@ -199,6 +210,9 @@ def test_a_verdict_that_is_none_is_refused():
     """A finding takes one of the four verdicts."""
     with pytest.raises(ValueError, match="'plausible'"):
         Finding("plausible", "It may be so.")
+    finding = Finding("untestable", "No data.")
+    with pytest.raises(FrozenInstanceError):
+        finding.verdict = "reproduced"
 
 
 @pytest.mark.parametrize(
@@ -266,8 +280,9 @@ def test_claim_of_the_papers_is_in_the_ledger(claim):
 
 
 def test_ledger_holds_nothing_else():
-    """No claim is in the ledger that no paper makes."""
+    """No claim is in the ledger that no paper makes, and each knows its id."""
     assert set(claims()) <= set(ALL)
+    assert [entry["id"] for entry in claims().values()] == list(claims())
 
 
 @pytest.mark.parametrize("claim", sorted(claims()))

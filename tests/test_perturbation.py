@@ -255,6 +255,8 @@ def test_errors_of_settings(make, error, says):
         (GaussianNoise(1), pd.array([1, None], "Int64"), ValueError, r"1 missing or infinite"),
         (NominalFlip(0.1), ["a", None], ValueError, r"1 missing.*impute first"),
         (NominalFlip(0.1), pd.array([True, None], "boolean"), ValueError, r"1 missing"),
+        (NominalFlip(0.1), [1.0, 2.0, np.inf], ValueError, r"1 missing or infinite"),
+        (OrdinalShift(0.1, 1), [1.0, 2.0, -np.inf], ValueError, r"1 missing or infinite"),
         (NominalFlip(0.1), ["a", "a"], ValueError, r"one category \('a'\).*cannot flip"),
         (NominalFlip(0), [3, 3], ValueError, r"one category \(3\).*cannot flip"),
         (OrdinalShift(0.1, 1), [1.0, 1.0], ValueError, r"one category \(1.0\)"),

@@ -28,9 +28,11 @@ TINY = 1e-150
 #: Blahut-Arimoto steps before Newton's.
 N_FIRST_STEPS = 3
 #: Two classes: rows are near if they differ by at most this share of their distance from 0 and 1.
-NEAR = 0.1
-#: Gauss-Legendre nodes on (0, 1) and their weights; over near rows they are exact to rounding.
-NODES, NODE_WEIGHTS = (np.polynomial.legendre.leggauss(8) + np.array([[1.0], [0.0]])) / 2
+NEAR = 0.3
+#: Gauss-Legendre nodes on (0, 1), each with its weight; over near rows they are exact to rounding.
+NODES = [((1 + x) / 2, w / 2) for x, w in zip(*np.polynomial.legendre.leggauss(8), strict=True)]
+#: Distance from 1 to the next number, and the smallest number above 0.
+EPS, TINIEST = float(np.finfo(float).eps), float(np.finfo(float).smallest_subnormal)
 #: Newton steps aim below the tolerance, where one step more gains several digits.
 AIM = 0.02
 
@@ -62,11 +64,14 @@ def two_class_capacity(low: Array, high: Array) -> tuple[Array, Array, Array]:
     gap : ndarray of shape (n,)
         No more than this lies between the capacity and the true one, rounding included.
     """
-    width = high - low
-    differ = width > 0
+    differ = high > low
     # What lies near 1 is told apart by its distance from 1: the classes change places.
-    swapped = low + high > 1
+    swapped = low >= 0.5
     low, high = np.where(swapped, 1 - high, low), np.where(swapped, 1 - low, high)
+    # In probabilities this small the capacity is linear: scaled up, none loses digits to underflow.
+    scale = np.where(high < 1e-200, 2.0**200, 1)
+    low, high = scale * low, scale * high
+    width = high - low
     near = differ & (width <= NEAR * np.minimum(low, 1 - high))
     found = np.zeros((3, len(width)))
     for part, solve in ((near, _near_rows), (differ & ~near, _distant_rows)):
@@ -74,30 +79,39 @@ def two_class_capacity(low: Array, high: Array) -> tuple[Array, Array, Array]:
             found[:, part] = solve(low[part], high[part], width[part])
     to_low, to_high, weight = found
     weight = np.clip(weight, 0, 1)
-    # Any centre and any weights enclose the capacity, see above.
     capacity = np.maximum((1 - weight) * to_low + weight * to_high, 0)
-    terms = binary_entropy(low) + binary_entropy(high) + capacity
-    rounding = 8 * np.finfo(float).eps * terms
-    gap = np.maximum(np.maximum(to_low, to_high) - capacity, 0) + np.minimum(rounding, width)
+    # From any centre between the two rows, one is no farther than the capacity and one no nearer.
+    # Rounding adds a few units in the last place of the terms that a divergence is the sum of.
+    terms = capacity + np.where(near, 0, binary_entropy(low) + binary_entropy(high))
+    gap = np.abs(to_high - to_low) + 8 * EPS * terms
     weight = np.where(swapped & differ, 1 - weight, weight)
-    return capacity, weight, np.where(differ, gap, 0)
+    # The scaled gap may be below the smallest number, which is then what it is.
+    gap = np.where(differ, np.maximum(gap / scale, TINIEST), 0)
+    return capacity / scale, weight, gap
 
 
 def _near_rows(low: Array, high: Array, width: Array) -> tuple[Array, Array, Array]:
     """Return both divergences from the centre and its weight, of rows next to each other.
 
-    The difference quotient of the entropy is all rounding here. The mean of the log-odds is taken
-    by quadrature instead, as its distance from those of ``low``, which no subtraction spoils.
+    The difference quotient of the entropy is all rounding here. Integrals of the slope of the
+    log-odds, which is positive, lose nothing: that of (1 - t) over the way from ``low`` to ``high``
+    is by how much the centre's log-odds exceed those of ``low``.
     """
-    step = np.log1p(NODES[:, None] * (width / low)) - np.log1p(
-        -NODES[:, None] * (width / (1 - low))
-    )
-    up = NODE_WEIGHTS @ step
-    down = np.log1p(width / low) - np.log1p(-width / (1 - low)) - up
-    odds = low * np.expm1(up)
-    to_low = np.log1p(odds) - low * up
-    to_high = np.log1p((1 - high) * np.expm1(down)) - (1 - high) * down
-    return to_low, to_high, (1 - low) * odds / ((1 + odds) * width)
+    up = sum(share * (1 - t) * _slope_of_log_odds(low, width, t) for t, share in NODES)
+    factor = low * np.expm1(up)
+    above = (1 - low) * factor / (1 + factor)
+    return _near_divergence(low, above), _near_divergence(high, above - width), above / width
+
+
+def _near_divergence(p: Array, away: Array) -> Array:
+    """Return D(p ‖ p + away): the integral of t times the slope of the log-odds on the way."""
+    return away * sum(share * t * _slope_of_log_odds(p, away, t) for t, share in NODES)
+
+
+def _slope_of_log_odds(start: Array, length: Array, t: float) -> Array:
+    """Return the derivative of the log-odds by the share t of a way."""
+    p = start + t * length
+    return length / (p * (1 - p))
 
 
 def _distant_rows(low: Array, high: Array, width: Array) -> tuple[Array, Array, Array]:
@@ -128,7 +142,8 @@ def many_class_capacity(rows: Array, tol: float, max_iter: int) -> tuple[Array, 
     Returns
     -------
     lower, upper : ndarray of shape (n,)
-        The capacity lies between them.
+        The capacity lies between them; ``lower`` alone may be above it by less than ``upper -
+        lower``, in rounding.
     weights : ndarray of shape (n, n_rows)
         Weights that attain ``lower``.
     """
@@ -145,7 +160,10 @@ def many_class_capacity(rows: Array, tol: float, max_iter: int) -> tuple[Array, 
         )
     # Identical rows have capacity 0, without rounding.
     differ = (rows != rows[:, :1]).any(axis=(1, 2))
-    return np.where(differ, np.maximum(lower, 0), 0), np.where(differ, upper, 0), weights
+    lower = np.where(differ, np.maximum(lower, 0), 0)
+    # A divergence is a sum over the classes, of logarithms of what is rounded where it is near 1.
+    rounding = (4 + rows.shape[2]) * EPS * (1 + entropy.max(axis=1) + lower)
+    return lower, np.where(differ, np.maximum(upper, lower) + rounding, 0), weights
 
 
 def blahut_arimoto_step(rows: Array, entropy: Array, weights: Array) -> Array:

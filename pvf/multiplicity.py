@@ -116,8 +116,9 @@ def rashomon_capacity(
         If ``return_weights``. At most as many models as there are classes have a weight in each
         sample (Proposition 2).
     gap : ndarray of shape (n_samples,)
-        If ``return_gap``: upper minus lower bound of the capacity, in bits; for the weights'
-        lower bound if they are returned. 0 for two classes.
+        If ``return_gap``: the bits of ``capacity`` are no farther than this from the true ones,
+        nor, if they are returned, what the weights attain; rounding included. 0 where all models
+        agree.
 
     Raises
     ------
@@ -166,6 +167,8 @@ def rashomon_capacity(
     )
     bits, gap = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
     _warn_of_gaps(gap, tol, "bits", "rashomon_capacity")
+    # What is returned is rounded once more; to 1 where fewer bits than that remain.
+    gap = np.where(gap > 0, gap + 2 * _channel.EPS * (1 + bits), 0)
     found = [np.clip(np.exp2(bits), 1, _n_classes(array))]
     if return_weights:
         found.append(np.concatenate([part[2] for part in parts], axis=1))

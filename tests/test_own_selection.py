@@ -378,6 +378,8 @@ def test_recommended_model_is_compared_whether_good_or_not(chosen, literal):
     )
     decisions = scores > 0.5
     assert facts["ambiguity"] == pytest.approx((decisions != decisions[-1]).any(axis=0).mean())
+    differing = (decisions != decisions[-1]).mean(axis=0)
+    np.testing.assert_allclose(table["conflict_share"], differing)
     np.testing.assert_allclose(table["capacity"], pvf.rashomon_capacity(scores), rtol=1e-9)
 
 
@@ -737,6 +739,7 @@ def test_difference_is_one_where_its_interval_leaves_out_nothing(chosen, low, hi
     differences = chosen.differences.assign(low=low, high=high)
     caveats = recommend(altered(chosen, tied=tied, differences=differences)).caveats
     (said,) = (caveat for caveat in caveats if "less the traditional one" in caveat)
+    assert f"(95% interval {low:+.2f} to {high:+.2f})" in said
     assert said.endswith(f"{words}.")
     same = recommend(altered(chosen, tied={**tied, "traditional": ["logistic"]})).caveats
     assert not any("less the traditional one" in caveat for caveat in same)

@@ -184,6 +184,42 @@ def test_equal_rows_have_no_capacity_and_no_gap():
 # --- more than two classes ------------------------------------------------------------------------
 
 
+def exact_of_two(p, q):
+    """Return the capacity of two rows of any classes, in nats, by bisection over the weight."""
+    with mpmath.workdps(60):
+        rows = [[mpmath.mpf(float(x)) for x in row] for row in (p, q)]
+        rows = [[x / sum(row) for x in row] for row in rows]
+
+        def distances(weight):
+            centre = [(1 - weight) * a + weight * b for a, b in zip(*rows, strict=True)]
+            return [
+                sum(x * mpmath.log(x / y) for x, y in zip(row, centre, strict=True) if x > 0)
+                for row in rows
+            ]
+
+        low, high = mpmath.mpf(0), mpmath.mpf(1)
+        for _ in range(120):
+            middle = (low + high) / 2
+            of_p, of_q = distances(middle)
+            low, high = (middle, high) if of_p < of_q else (low, middle)
+        return of_p
+
+
+@pytest.mark.parametrize("difference", [1e-16, 1e-12, 1e-8, 1e-4, 1.0], ids=str)
+@pytest.mark.parametrize("n_classes", [3, 6])
+def test_gap_of_many_classes_counts_rounding(n_classes, difference):
+    """The true capacity of two rows is within the gap, whether they differ by rounding or wholly."""
+    rng = np.random.default_rng(4)
+    rows = rng.dirichlet(np.full(n_classes, 0.3), 30)
+    others = rows * np.exp(difference * rng.standard_normal(rows.shape))
+    others /= others.sum(axis=1, keepdims=True)
+    capacity, gap = pvf.rashomon_capacity(np.stack([rows, others]), return_gap=True)
+    for p, q, found, at_most in zip(rows, others, capacity, gap, strict=True):
+        bits = exact_of_two(p, q) / mpmath.log(2)
+        assert abs(mpmath.log(found, 2) - bits) <= at_most
+    assert gap.max() <= 1e-9
+
+
 def test_newton_reaches_its_aim_below_the_tolerance():
     """Twenty steps bring every channel's gap well below the tolerance, rare classes or not."""
     rng = np.random.default_rng(1)

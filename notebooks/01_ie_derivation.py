@@ -105,7 +105,8 @@ seed = 20261127
 # reduces to zero.
 
 # %%
-from pvf.studies import efficiency, efficiency_report
+from studies.pvf2026.efficiency import run as efficiency
+from studies.pvf2026.efficiency import show as efficiency_report
 
 identities = efficiency.symbolic_identities()
 efficiency_report.readable_identities(identities)
@@ -119,7 +120,7 @@ from functools import partial
 
 from myst_nb import glue
 
-from pvf.figures import keep_data
+from book.tools.figures import keep_data
 
 keep = partial(glue, display=False)
 algebra = efficiency.check_identities(identities)
@@ -398,7 +399,7 @@ efficiency_report.readable(efficiency.verdicts(checks), "ie-live")
 # And the verdicts of the ledger, from the same checks at full scale:
 
 # %%
-from pvf.claims import verdict_table
+from studies.kit.claims import verdict_table
 
 verdicts = verdict_table(efficiency.CLAIMS)
 keep("ie_reproduced", float((verdicts["verdict"] == "reproduced").sum()))

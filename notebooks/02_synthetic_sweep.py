@@ -82,9 +82,11 @@ seed = 1
 # %%
 from myst_nb import glue
 
-from pvf.figures import keep_data
-from pvf.store import read_result
-from pvf.studies import explanations, synthetic, synthetic_report
+from book.tools.figures import keep_data
+from studies.kit.results import read_result
+from studies.pvf2026.synthetic import explanations
+from studies.pvf2026.synthetic import run as synthetic
+from studies.pvf2026.synthetic import show as synthetic_report
 
 live = synthetic.run_sweep(n_repetitions=n_repetitions, seed=seed, n_jobs=-1)
 full, provenance = read_result("synthetic_sweep")
@@ -254,7 +256,7 @@ synthetic_report.metric_choice(full).style.format(precision=1).set_uuid(
 # lose at a rate of 10%, among 20 cases and 80 controls:
 
 # %%
-from pvf.studies import label_noise
+from studies.pvf2026.synthetic import label_noise
 
 losses = label_noise.penalties(0.1)
 losses.style.hide().format(precision=3).set_uuid("syn-labels")
@@ -277,7 +279,7 @@ shown.style.hide().format(precision=3).set_uuid("syn-gaps")
 # features (CPX-1). We time it while one of these grows.
 
 # %%
-from pvf.studies import cost
+from studies.pvf2026.synthetic import cost
 
 times = cost.measure_times()
 slopes = cost.fit_slopes(times)
@@ -318,7 +320,7 @@ for name, value in per_data_set.items():
 # meets it, and *direction only* if only the sign is right, its interval clear of zero.
 
 # %%
-from pvf.claims import verdict_table
+from studies.kit.claims import verdict_table
 
 sweep = [f"SYN-{number}" for number in range(1, 11)]
 verdict_table([*sweep, "LAB-1", "CPX-1"]).style.set_uuid("syn-verdicts")

@@ -77,7 +77,8 @@ seed = 20261127
 # the middle of the gap between the groups, and win.
 
 # %%
-from pvf.studies import clinical, clinical_report
+from studies.pvf2026.clinical import run as clinical
+from studies.pvf2026.clinical import show as clinical_report
 
 simulated = clinical_report.simulated_problems(n_problems, seed=seed)
 shares = clinical.shares(simulated, unit="subset")
@@ -106,7 +107,7 @@ clinical.breast_arithmetic().style.hide(axis="index").set_uuid("breast-counts")
 # the 100 scores decides. The 469 patients outside the subset are the external test.
 
 # %%
-from pvf.figures import keep_data
+from book.tools.figures import keep_data
 
 table = clinical.run_experiment(
     "breast-cancer", n_repetitions=n_repetitions, seed=seed, n_jobs=-1
@@ -121,7 +122,7 @@ f"{len(table):,} comparisons; subsamples drawn again: {table['n_redrawn'].max()}
 # %%
 from myst_nb import glue
 
-from pvf.store import read_result
+from studies.kit.results import read_result
 
 full, provenance = read_result("breast_cancer")
 agreement = clinical_report.agreement(live, full)
@@ -265,7 +266,7 @@ clinical_report.readable_tuning(clinical.tuned(full)).style.set_uuid(
 # first of tied candidates is taken.
 
 # %%
-from pvf.claims import verdict_table
+from studies.kit.claims import verdict_table
 
 verdict_table([*ids, "BRE-5"]).style.set_uuid("breast-verdicts")
 

@@ -80,7 +80,8 @@ seed = 20261127
 # %%
 from IPython.display import Markdown
 
-from pvf.studies import clinical, clinical_report
+from studies.pvf2026.clinical import run as clinical
+from studies.pvf2026.clinical import show as clinical_report
 
 steps, _, origin = clinical_report.cervical_counts()
 Markdown(origin)
@@ -113,8 +114,8 @@ clinical_report.cervical_columns().style.set_uuid("cervical-columns")
 # boxes in the trees is tested against drawn copies, on data with columns of every kind.
 
 # %%
-from pvf.figures import keep_data
-from pvf.store import read_result
+from book.tools.figures import keep_data
+from studies.kit.results import read_result
 
 full, provenance = read_result("cervical_cancer")
 live = clinical_report.live_run(
@@ -251,7 +252,7 @@ clinical_report.readable_tuning(clinical.tuned(full)).style.set_uuid(
 # first of tied candidates is taken.
 
 # %%
-from pvf.claims import verdict_table
+from studies.kit.claims import verdict_table
 
 verdict_table([*ids, "CER-4"]).style.set_uuid("cervical-verdicts")
 

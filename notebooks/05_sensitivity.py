@@ -66,8 +66,8 @@ level = 0.95  # of the comparisons between noise levels
 # to 17.
 
 # %% mystnb={"figure": {"name": "fig-sensitivity-50", "caption": "Synthetic data, 50 people: mean difference in choices of the true pair, of 5,000, over the noise level, with 95% intervals; ties are split evenly."}, "image": {"alt": "Three panels by separability. Every curve is at zero up to a noise of 0.001 and rises towards 0.1, most at high separability."}}
-from pvf.store import read_result
-from pvf.studies import synthetic_report
+from studies.kit.results import read_result
+from studies.pvf2026.synthetic import show as synthetic_report
 
 sweep, _ = read_result("synthetic_sweep")
 means = synthetic_report.group_means(synthetic_report.differences(sweep))
@@ -87,7 +87,7 @@ synthetic_report.figure_of_sensitivity(means, 100, "even")
 # The full results of the two clinical experiments, 50 repetitions of each.
 
 # %%
-from pvf.studies import clinical_report
+from studies.pvf2026.clinical import show as clinical_report
 
 cervical, cervical_provenance = read_result("cervical_cancer")
 breast, breast_provenance = read_result("breast_cancer")
@@ -113,7 +113,7 @@ clinical_report.figure_of_leads(
 # intervals over repetitions.
 
 # %%
-from pvf.studies import sensitivity
+from studies.pvf2026 import sensitivity
 
 parts = sensitivity.parts_of_real_claims(cervical, breast, level=level)
 parts.drop(columns="main").style.hide(axis="index").set_uuid(
@@ -142,7 +142,7 @@ cost.style.format(precision=2).set_uuid("sensitivity-cost")
 # needs the authors' machine; ours stands above.
 
 # %%
-from pvf.claims import verdict_table
+from studies.kit.claims import verdict_table
 
 verdicts = verdict_table(
     [*(f"SEN-{number}" for number in range(1, 10)), "REAL-1"]

@@ -100,7 +100,7 @@ seed = 20261127
 # be. What distance is left is the capacity C in bits; we report $2^C$, effective classes.
 
 # %% mystnb={"figure": {"name": "fig-rashomon-simplex", "caption": "Three sets of scores over three classes. Dots: models; filled: those that carry the capacity. Cross: the centroid. The number is the set's Rashomon Capacity."}, "image": {"alt": "Three triangles. Three dots close together have a capacity of about one. Two dots near two corners and one between them have about one and a half, with the cross between the two. Dots in all three corners have three, with the cross in the middle."}}
-from pvf.studies import multiplicity_report
+from studies.capacity2022 import show as multiplicity_report
 
 multiplicity_report.figure_of_simplex()
 
@@ -172,7 +172,7 @@ table.style.set_uuid("rashomon-known")
 # %%
 from IPython.display import Markdown
 
-from pvf.store import read_result
+from studies.kit.results import read_result
 
 names = [
     f"capacity_{part}" for part in ("networks", "logistic", "greedy", "awp")
@@ -364,7 +364,8 @@ penalties.style.set_uuid("rashomon-penalties")
 # %%
 import pandas as pd
 
-from pvf.studies import candidate_report, candidate_sets
+from studies.capacity2022 import bridge_show as candidate_report
+from studies.capacity2022 import bridge as candidate_sets
 
 runs = [
     candidate_sets.run_candidate_sets(
@@ -502,7 +503,7 @@ Markdown(
 # the tree that PVF selects in the first split of the breast-cancer experiment.
 
 # %%
-from pvf.studies import card_example
+from studies.capacity2022 import card as card_example
 
 card = card_example.breast_cancer_card(seed=seed)
 card
@@ -516,7 +517,7 @@ card
 # ## Verdicts
 
 # %%
-from pvf.claims import verdict_table
+from studies.kit.claims import verdict_table
 
 verdict_table(multiplicity_report.CLAIMS).style.set_uuid("rashomon-verdicts")
 

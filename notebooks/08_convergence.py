@@ -67,7 +67,8 @@ seed = 20261128
 # %%
 import pandas as pd
 
-from pvf.studies import clinical, convergence
+from studies.pvf2026.clinical import run as clinical
+from studies.pvf2026.convergence import run as convergence
 
 names = [f"flag above {threshold:g}" for threshold in convergence.THRESHOLDS]
 scores = {
@@ -85,8 +86,8 @@ pd.concat(scores).style.format(precision=3).set_uuid("convergence-population")
 # that of this run with its interval; lines in the figures are the full results.
 
 # %%
-from pvf.figures import keep_data
-from pvf.store import read_result
+from book.tools.figures import keep_data
+from studies.kit.results import read_result
 
 table = convergence.run_checks(n_repetitions=n_repetitions, seed=seed)
 for label in ("fig-convergence-errors", "fig-convergence-selection"):
@@ -169,7 +170,7 @@ convergence.figure_of_selection(table, full)
 # meets the assumptions breaks it.
 
 # %%
-from pvf.claims import verdict_table
+from studies.kit.claims import verdict_table
 
 verdict_table([f"THE-{number}" for number in range(1, 8)]).style.set_uuid(
     "convergence-verdicts"

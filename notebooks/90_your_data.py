@@ -21,7 +21,7 @@
 # or make the same report without a notebook:
 #
 # ```
-# python -m pvf select my.csv --target died --capacity 0.1 --report report.html
+# pvf select my.csv --target died --capacity 0.1 --report report.html
 # ```
 #
 # **What you are reading here.** Without a file of yours the page reads a *simulated* cohort: nobody
@@ -63,9 +63,11 @@ seed = 0
 import tempfile
 from pathlib import Path
 
-from pvf import own_data, own_report, own_selection
-from pvf.columns import kinds_frame, parse_kinds
-from pvf.studies import simulated_cohort
+from pvf.select import read as own_data
+from pvf.select import report as own_report
+from pvf.select import choose as own_selection
+from pvf.select.columns import kinds_frame, parse_kinds
+from pvf.select import example as simulated_cohort
 
 folder = tempfile.TemporaryDirectory()
 path = csv or simulated_cohort.write_cohort(
@@ -123,7 +125,7 @@ own_report.leaders_table(selection).style.set_uuid("own-leaders")
 # The book offers what the figures on this page show as CSV.
 
 # %%
-from pvf.figures import keep_data
+from book.tools.figures import keep_data
 
 keep_data("fig-own-scores", selection.validation.to_frame())
 keep_data("fig-own-efficiency", own_report.efficiency_frame(selection))

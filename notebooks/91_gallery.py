@@ -32,7 +32,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
 import pvf
-from pvf.datasets import load_breast_cancer
+from studies.data.datasets import load_breast_cancer
 
 data = load_breast_cancer()
 X_fit, X_test, y_fit, y_test = train_test_split(
@@ -82,7 +82,7 @@ leading.style.format(precision=3).set_uuid("gallery-trees")
 # all of them as CSV.
 
 # %%
-from pvf.figures import keep_data
+from book.tools.figures import keep_data
 
 keep_data("fig-gallery-trees", result.to_frame())
 
@@ -127,7 +127,7 @@ curve.figure_
 # [](90_your_data.ipynb), in which nobody exists. We take the complete rows.
 
 # %%
-from pvf.studies.simulated_cohort import make_cohort
+from pvf.select.example import make_cohort
 
 cohort = make_cohort(600, seed=seed).dropna()
 features = cohort[["age", "crp", "albumin", "frailty", "ward"]]

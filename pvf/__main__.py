@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 
 from pvf._cli import Jobs, Number, OneLineGroup, PathTo, say
-from pvf._data_cli import data
-from pvf._select_cli import example, select
+from studies.data.cli import data
+from pvf.select.cli import example, select
 from pvf._text import on_console
-from pvf.project import Project, find_project
-from pvf.store import SHARDS_VARIABLE
+from book.tools.project import Project, find_project
+from studies.kit.results import SHARDS_VARIABLE
 
 
 @click.group(cls=OneLineGroup)
@@ -47,7 +47,7 @@ def _mode_option(command: Callable) -> Callable:
 @click.pass_context
 def pairs(context: click.Context, check: bool) -> None:
     """Make every notebooks/*.ipynb from the .py beside it."""
-    from pvf.pairs import check_pairs, write_pairs  # noqa: PLC0415  needs the extra "book"
+    from book.tools.pairs import check_pairs, write_pairs  # noqa: PLC0415  needs the extra "book"
 
     project = _project(context)
     if check:
@@ -81,7 +81,7 @@ def run(
     force: bool,
 ) -> None:
     """Run notebooks (all by default) whose sources, library or values have changed."""
-    from pvf.notebooks import plan_jobs, run_jobs  # noqa: PLC0415  needs the extra "book"
+    from book.tools.notebooks import plan_jobs, run_jobs  # noqa: PLC0415  needs the extra "book"
 
     project = _project(context)
     if output and output.resolve() == project.notebooks.resolve():
@@ -112,12 +112,12 @@ def book(context: click.Context, mode: str) -> None:
     the committed ones. Finished blocks are kept in build/shards: an interrupted run goes on from
     there, and the notebooks find there what the tables needed too.
     """
-    from pvf.book import make_book  # noqa: PLC0415  needs the extra "book"
-    from pvf.notebooks import library_digest  # noqa: PLC0415  needs the extra "book"
+    from book.tools.build import make_book  # noqa: PLC0415  needs the extra "book"
+    from book.tools.notebooks import library_digest  # noqa: PLC0415  needs the extra "book"
 
     project, summary = _project(context), ""
     if mode == "full":
-        from pvf.studies.agreement import check_tables, in_one_line  # noqa: PLC0415  loads every study
+        from studies.kit.agreement import check_tables, in_one_line  # noqa: PLC0415  loads every study
 
         os.environ[SHARDS_VARIABLE] = str(project.root / "build" / "shards" / library_digest())
         folder = project.root / "build" / "tables"
@@ -148,14 +148,14 @@ def tables(
     context: click.Context, names: tuple[str, ...], jobs: int, shards: Path | None, check: bool
 ) -> None:
     """Compute the full-scale tables of book/results anew (all by default)."""
-    from pvf.studies.tables import TABLES, make_table  # noqa: PLC0415  loads every study
+    from studies.catalogue import TABLES, make_table  # noqa: PLC0415  loads every study
 
     for name in names:
         if name not in TABLES:
             hint = "'[TABLE]...'"
             raise click.BadParameter(f"{name!r} is none of {', '.join(TABLES)}.", param_hint=hint)
     if check:
-        from pvf.studies.agreement import check_tables, in_one_line  # noqa: PLC0415  loads every study
+        from studies.kit.agreement import check_tables, in_one_line  # noqa: PLC0415  loads every study
 
         folder = _project(context).root / "build" / "tables"
         found = check_tables(names, folder=folder, shards=shards, n_jobs=jobs, report=say)
@@ -170,7 +170,7 @@ def tables(
 @click.pass_context
 def metadata(context: click.Context, check: bool) -> None:
     """Make the metadata for archives, .zenodo.json and ro-crate-metadata.json."""
-    from pvf.artifact import check_metadata, write_metadata  # noqa: PLC0415  needs "book"
+    from book.tools.metadata import check_metadata, write_metadata  # noqa: PLC0415  needs "book"
 
     project = _project(context)
     if check:
@@ -192,7 +192,7 @@ def metadata(context: click.Context, check: bool) -> None:
 )
 def claims(ids: tuple[str, ...], layout: str) -> None:
     """Print the verdict on every claim, or on those named, computed from book/results."""
-    from pvf.claims import ledger_text  # noqa: PLC0415  loads the studies that decide
+    from studies.kit.claims import ledger_text  # noqa: PLC0415  loads the studies that decide
 
     try:
         click.echo(ledger_text(layout, ids), nl=layout != "csv")

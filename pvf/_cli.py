@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from pvf._text import on_console
-from pvf.project import BookError
+from book.tools.project import BookError
 
 __all__ = ["SEED", "Jobs", "Number", "OneLineGroup", "PathTo", "say"]
 

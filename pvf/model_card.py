@@ -28,8 +28,8 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import type_of_target
 
 import pvf
-from pvf import _card_pages
-from pvf._card_pages import Section, Table
+from pvf import render as _card_pages
+from pvf.render import Section, Table
 from pvf._checks import (
     check_capacity,
     check_integer,

@@ -7,9 +7,9 @@ import literal
 import numpy as np
 from bench import Line, timed
 
-from pvf.claims import claims
-from pvf.datasets import DataUnavailableError
-from pvf.studies import clinical
+from studies.kit.claims import claims
+from studies.data.datasets import DataUnavailableError
+from studies.pvf2026.clinical import run as clinical
 
 
 def bench_clinical():

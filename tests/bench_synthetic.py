@@ -11,8 +11,9 @@ from bench import Line
 from numba import njit
 from threadpoolctl import threadpool_limits
 
-from pvf.studies import _sweep_kernel as kernel
-from pvf.studies import synthetic, synthetic_literal
+from studies.pvf2026.synthetic import kernel
+from studies.pvf2026.synthetic import run as synthetic
+import synthetic_literal
 
 SIZES = (50, 100)
 SETTINGS = {"n_sets": 100, "n_replicas": 7, "aggregate": 0.25, "seed": 1}

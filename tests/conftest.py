@@ -13,10 +13,10 @@ import yaml
 from click.testing import CliRunner, Result
 
 from pvf.__main__ import main
-from pvf.book import chapter_stems, make_book
-from pvf.notebooks import is_current, plan_jobs
-from pvf.pairs import stale_pairs
-from pvf.project import PACKAGE, Project
+from book.tools.build import chapter_stems, make_book
+from book.tools.notebooks import is_current, plan_jobs
+from book.tools.pairs import stale_pairs
+from book.tools.project import PACKAGE, Project
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_info
 
-from pvf.candidates import encoder
+from pvf.select.candidates import encoder
 
 
 def numbers_only():

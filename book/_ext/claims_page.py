@@ -12,8 +12,8 @@ import pandas as pd
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from pvf.claims import VERDICTS, claims, in_words, judge, ledger
-from pvf.store import results_folder
+from studies.kit.claims import VERDICTS, claims, in_words, judge, ledger
+from studies.kit.results import results_folder
 
 PAPERS = {
     "zhang2026pvf": "Zhang, Tran and Weng (2026)",

@@ -8,10 +8,10 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from pvf import claims
-from pvf.figures import ChapterFigure, chapter_figures, check_tables, kept_data, tables_of_figures
-from pvf.project import Project
-from pvf.store import read_result
+from studies.kit import claims
+from book.tools.figures import ChapterFigure, chapter_figures, check_tables, kept_data, tables_of_figures
+from book.tools.project import Project
+from studies.kit.results import read_result
 
 FOLDER = "_build/figure_data"  # where the data of the pages' own runs are put
 
@@ -76,7 +76,7 @@ def list_of_figures(project: Project) -> str:
         cells = [
             f"{{numref}}`{figure.label}`",
             figure.shows.replace("|", "\\|"),
-            f"`python -m pvf run {figure.stem}`",
+            f"`python -m book.tools run {figure.stem}`",
             ", ".join(data),
         ]
         rows.append(f"| {' | '.join(cells)} |")
@@ -93,7 +93,7 @@ def list_of_claims(project: Project) -> str:
         cells = [
             name,
             claim["statement"].replace("|", "\\|"),
-            f"`python -m pvf run {claim['chapter']}`",
+            f"`python -m book.tools run {claim['chapter']}`",
             f"{_expected(name, claim)}; {_place(claim, figures)}",
         ]
         rows.append(f"| {' | '.join(cells)} |")
@@ -123,7 +123,7 @@ def list_of_tables(project: Project) -> str:
         made = read_result(path.stem, project.results)[1]
         cells = [
             f"{{download}}`{path.name} <results/{path.name}>`",
-            f"`python -m pvf tables {path.stem}`",
+            f"`python -m studies tables {path.stem}`",
             str(made["seed"]),
             f"{made['wall_time'] / 60:.1f}",
             f"`{made['sha256'][:8]}`",

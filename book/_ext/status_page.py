@@ -10,7 +10,7 @@ from claims_page import Lazy
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from pvf.project import Project
+from book.tools.project import Project
 
 SHOWN = ("Python", "numpy", "scipy", "pandas", "scikit-learn")
 SCALES = {"full": "full", "reduced": "reduced", "other": "values chosen by hand"}

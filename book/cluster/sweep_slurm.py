@@ -4,7 +4,7 @@ import joblib
 from dask_jobqueue import SLURMCluster
 from distributed import Client
 
-from pvf.studies.synthetic import run_sweep
+from studies.pvf2026.synthetic.run import run_sweep
 
 PARTITION = "short"
 SHARED_FOLDER = "/scratch/pvf-sweep"  # all nodes must see it

@@ -1,0 +1,1 @@
+"""Run the notebooks, build and check the book."""

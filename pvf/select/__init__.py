@@ -1,0 +1,1 @@
+"""A reader's own table: read it, choose a model, report."""

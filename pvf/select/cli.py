@@ -1,0 +1,257 @@
+"""Command line for a reader's own data: ``pvf select`` and ``example``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pvf._cli import SEED, Jobs, Number, PathTo, say
+from pvf._outputs import OutputError, check_outputs, write_whole
+from pvf._text import on_console
+from pvf.select.columns import parse_kinds
+from pvf.select.csv_table import TableError
+
+EPILOG = """\b
+Examples:
+  pvf example patients.csv
+  pvf select patients.csv --target died --capacity 0.1 --report report.html
+  pvf select patients.csv --target outcome --positive relapse --capacity 0.2 \\
+      --kind ward=nominal --kind "pain=ordinal:none<some<much" --drop "date of death"
+  pvf select german.csv --separator ";" --decimal , --missing -999 \\
+      --target verstorben --capacity 0.1 --report bericht.md --report bericht.json
+  pvf select patients.csv --target died --capacity 0.1 --pool my_models:candidates
+
+\b
+Exit codes: 0 done; 1 the data, the pool or a file don't allow it, said in one line; 2 wrong usage.
+"""
+
+
+def _kinds(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
+    """Read ``column=kind`` and ``column=ordinal:low<mid<high``."""
+    try:
+        return parse_kinds(given)
+    except TableError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def _separator(_: click.Context, __: click.Parameter, given: str | None) -> str | None:
+    separator = {"tab": "\t", "\\t": "\t"}.get(given or "", given)
+    if separator is not None and (len(separator) != 1 or separator in '"\r\n\0'):
+        raise click.BadParameter(f"{given!r} is not one character, or the word tab.")
+    return separator
+
+
+def _reports(_: click.Context, __: click.Parameter, given: tuple[Path, ...]) -> tuple[Path, ...]:
+    for path in given:
+        if path.suffix.lower() not in (".html", ".md", ".json"):
+            raise click.BadParameter(f"{path.name!r} must end in .html, .md or .json.")
+    return given
+
+
+def _refuse_outputs(hint: str, outputs: tuple[Path, ...], *inputs: Path) -> None:
+    """Refuse outputs that cannot or must not be written, while nothing has been computed yet."""
+    try:
+        check_outputs(outputs, inputs)
+    except OutputError as error:
+        raise click.BadParameter(str(error), param_hint=hint) from error
+
+
+@click.command(epilog=EPILOG)
+@click.argument("csv", type=PathTo(path_type=Path))
+@click.option("--target", required=True, help="Column of the outcome, which has two values.")
+@click.option(
+    "--capacity",
+    required=True,
+    type=Number(0, 1, min_open=True),
+    help="Share of the patients that can receive the intervention, in (0, 1].",
+)
+@click.option("--positive", help="The outcome's value that is a case, where that is not obvious.")
+@click.option(
+    "--report",
+    "reports",
+    multiple=True,
+    type=PathTo(dir_okay=False, path_type=Path),
+    callback=_reports,
+    help="Write a report: .html, .md or .json. May be given several times.",
+)
+@click.option(
+    "--kind",
+    "kinds",
+    multiple=True,
+    metavar="COLUMN=KIND",
+    callback=_kinds,
+    help="What a column is: numeric, nominal, ordinal (or ordinal:low<mid<high), identifier, date, "
+    "text, constant, ignored. May be given several times.",
+)
+@click.option("--drop", multiple=True, metavar="COLUMN", help="Leave a column out.")
+@click.option(
+    "--pool",
+    default="pairs,trees",
+    show_default=True,
+    help="Candidates: pairs (logistic), trees, package.module:callable, or several with commas.",
+)
+@click.option("--sigma", default=0.1, show_default=True, type=Number(0, 1e6), help="Noise σ.")
+@click.option("--sets", "n_sets", default=100, show_default=True, type=click.IntRange(1, 10**6))
+@click.option(
+    "--validation-share",
+    default=0.2,
+    show_default=True,
+    type=Number(0, 1, min_open=True, max_open=True),
+)
+@click.option(
+    "--test-share",
+    default=0.2,
+    show_default=True,
+    type=Number(0, 1, min_open=True, max_open=True),
+)
+@click.option("--separator", callback=_separator, help="One character, or the word tab.")
+@click.option("--encoding", help="Such as utf-8 or cp1252.")
+@click.option("--decimal", type=click.Choice([".", ","]), help="The decimal mark.")
+@click.option("--missing", multiple=True, help="Another spelling of a missing value, such as -999.")
+@click.option("--seed", default=0, show_default=True, type=SEED)
+@click.option("--jobs", default=1, show_default=True, type=Jobs(), help="Workers; -1 is all cores.")
+@click.option(
+    "--most-minutes",
+    default=15.0,
+    show_default=True,
+    type=Number(0, min_open=True),
+    help="A run that would take longer, by a probe before it, is refused.",
+)
+def select(
+    csv: Path,
+    target: str,
+    capacity: float,
+    positive: str | None,
+    reports: tuple[Path, ...],
+    kinds: dict[str, Any],
+    drop: tuple[str, ...],
+    pool: str,
+    sigma: float,
+    n_sets: int,
+    validation_share: float,
+    test_share: float,
+    separator: str | None,
+    encoding: str | None,
+    decimal: str | None,
+    missing: tuple[str, ...],
+    seed: int,
+    jobs: int,
+    most_minutes: float,
+) -> None:
+    """Select a model from your own CSV by three rules, and say what the choice is worth.
+
+    The kind of each column is guessed and shown; candidates are fitted on 60% of the rows,
+    selected by 20%, and judged on 20%. The recommendation and its caveats are printed; a report has
+    the rest.
+    """
+    if validation_share + test_share >= 1:
+        raise click.UsageError("--validation-share and --test-share must leave rows for training.")
+    _refuse_outputs("'--report'", reports, csv)
+    from pvf.select.read import load_own_data  # noqa: PLC0415  takes a second to load
+    from pvf.select.choose import select as select_model  # noqa: PLC0415
+
+    sys.path.insert(0, "")  # a pool may lie in the working directory
+    try:
+        data = load_own_data(
+            csv,
+            target,
+            positive=positive,
+            kinds=kinds,
+            drop=drop,
+            separator=separator,
+            encoding=encoding,
+            decimal=decimal,
+            missing=missing,
+        )
+        _show_columns(data)
+        selection = select_model(
+            data,
+            capacity=capacity,
+            pool=pool,
+            sigma=sigma,
+            n_sets=n_sets,
+            validation_share=validation_share,
+            test_share=test_share,
+            seed=seed,
+            n_jobs=jobs,
+            most_minutes=most_minutes,
+        )
+    except TableError as error:
+        raise click.ClickException(" ".join(str(error).split())) from error
+    _show_recommendation(selection)
+    _write_reports(selection, reports)
+
+
+def _write_reports(selection: Any, paths: tuple[Path, ...]) -> None:
+    """Write each report by itself; say in the end which ones are missing."""
+    from pvf.select.report import write_report  # noqa: PLC0415  takes a second to load
+
+    failed, written = [], []
+    for path in paths:
+        try:
+            write_report(selection, path)
+        except Exception as error:  # whatever it is, the other reports are worth having
+            failed.append(f"{path} cannot be written ({_reason(error)})")
+        else:
+            written.append(str(path))
+            say(f"report: {path}")
+    if failed:
+        said = f"{'; '.join(failed)}. Written: {', '.join(written) or 'none'}."
+        raise click.ClickException(on_console(said))
+
+
+def _reason(error: Exception) -> str:
+    """Say why a report was not written; a fault of this library by its kind too."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+#: Columns whose names are longer stand out of the line, so that one name doesn't widen them all.
+_WIDEST = 40
+
+
+def _show_columns(data: Any) -> None:
+    shown = [on_console(column.name) for column in data.columns]
+    width = min(max(map(len, shown)), _WIDEST)
+    say(f"{data.name}: {len(data.X)} rows, {int(data.y.sum())} with '{data.positive}'")
+    for name, column in zip(shown, data.columns, strict=True):
+        gaps = f"; {column.n_missing} missing" if column.n_missing else ""
+        say(f"  {name:{width}}  {column.kind:10}  {column.why}{gaps}")
+    for note in data.notes:
+        say(f"  note: {note}")
+
+
+def _show_recommendation(selection: Any) -> None:
+    from pvf.select.recommendation import recommend  # noqa: PLC0415  takes a second to load
+
+    said = recommend(selection)
+    say("")
+    say(said.headline)
+    for reason in said.reasons:
+        say(f"  {reason}")
+    say("Caveats:")
+    for caveat in said.caveats:
+        say(f"- {caveat}")
+
+
+@click.command()
+@click.argument("csv", type=PathTo(dir_okay=False, path_type=Path))
+@click.option("--patients", default=500, show_default=True, type=click.IntRange(1, 10**6))
+@click.option("--seed", default=0, show_default=True, type=SEED)
+def example(csv: Path, patients: int, seed: int) -> None:
+    """Write a simulated cohort as a CSV, to try `select` on. Nobody in it exists."""
+    _refuse_outputs("'CSV'", (csv,))
+    from pvf.select.example import make_cohort  # noqa: PLC0415
+
+    made = make_cohort(patients, seed=seed).to_csv(index=False, date_format="%Y-%m-%d").encode()
+    try:
+        if csv.exists() and csv.read_bytes() != made:
+            raise click.ClickException(f"{csv} exists and holds something else; take another name.")
+        write_whole(csv, made)
+    except OSError as error:
+        raise click.ClickException(f"{csv}: cannot be written ({error.strerror}).") from error
+    say(f"{csv}: {patients} simulated patients; the outcome is died, yes or no")

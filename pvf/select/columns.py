@@ -1,0 +1,573 @@
+"""What kind each column of a table of text is: guessed, said with the reason, and overridable.
+
+Three kinds are features: *numeric*, *ordinal* and *nominal*, as in section 3.2 of the paper, where
+each is perturbed in its own way. The others are left out: *identifier*, *date*, *text*,
+*constant*, and *ignored*, which is never guessed.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pvf.select.csv_table import TableError, closest
+
+__all__ = [
+    "FEATURES",
+    "KINDS",
+    "Column",
+    "feature_frame",
+    "guess_columns",
+    "kinds_frame",
+    "parse_kinds",
+]
+
+FEATURES = ("numeric", "ordinal", "nominal")
+KINDS = (*FEATURES, "identifier", "date", "text", "constant", "ignored")
+
+#: Whole numbers with this many values at most, and text with this many, are taken for levels.
+MOST_ORDINAL, MOST_NOMINAL = 10, 30
+#: Spellings of "missing" that are levels elsewhere: they count only among numbers.
+MISSING_AMONG_NUMBERS = ("none", "unknown", "unk", "missing", "nd", "not done", "n.d.")
+SCALES = tuple(
+    tuple(scale.split())
+    for scale in (
+        "no possible probable definite",
+        "none minimal slight mild moderate severe critical extreme",
+        "lowest low medium high highest",
+        "low normal high",
+        "small medium large",
+        "poor fair good excellent",
+        "never rarely sometimes often always",
+        "never former current",
+        "never rare occasional frequent",
+        "normal overweight obese",
+        "primary secondary tertiary",
+    )
+)
+
+_DOT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_COMMA = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?")
+# No thousands begin with a zero, so 0,123 is a decimal.
+_DOT_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")  # 1,234.5
+_COMMA_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?")  # 1.234,5
+_INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
+_EITHER_DOT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
+_CODE = re.compile(r"0\d+")
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_DATE = re.compile(
+    r"(?:\d{4}-\d{1,2}-\d{1,2}|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}([./-])\d{1,2}\1(?:\d{4}|\d{2})"
+    rf"|\d{{1,2}}[ -]{_MONTH}[ -]\d{{2,4}}|{_MONTH} \d{{1,2}}, ?\d{{4}})"
+    r"(?:[ T]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?(?:Z|[+-]\d{2}:?\d{2})?",
+    re.IGNORECASE,
+)
+_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T].*)?")
+_ID_NAME = re.compile(
+    r"(?:^|[^a-z])(?:id|uid|uuid|mrn|ssn|pseudonym)(?:$|[^a-z])|[^a-z](?:nr|key|code)$|^index$"
+    r"|^unnamed|^(?:patient|subject|case|record)[ _]?(?:no|nr|number)?$"
+)
+_DATE_NAME = re.compile(r"date|birth|^dob$")
+_BAND = re.compile(r"[<>≤≥]?=?\s*\d+(?:\s*[-–]\s*\d+|\s*to\s*\d+)?\s*\+?")
+_RANKED = re.compile(
+    r"(stage|grade|class|level|asa|nyha|ecog|score|t|n|m|g)?[ _-]*([ivx]+|\d+)(\+?)", re.IGNORECASE
+)
+_ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8}
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column is taken for, and why.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        One of `KINDS`.
+    why : str
+        The reason, in words.
+    guessed : bool
+        Whether the kind was guessed, and not given by the reader.
+    n_missing, n_values : int
+        Rows without a value, and different values.
+    levels : tuple
+        Of ordinal columns all levels, lowest first; of nominal ones all levels, sorted. Numbers
+        where the levels are numbers.
+    notation : str
+        How the numbers are written: "dot", "comma", "date" (ISO dates as days), or "" for text.
+    """
+
+    name: str
+    kind: str
+    why: str = ""
+    guessed: bool = True
+    n_missing: int = 0
+    n_values: int = 0
+    levels: tuple[Any, ...] = ()
+    notation: str = ""
+
+    @property
+    def is_feature(self) -> bool:
+        """Whether models get to see it."""
+        return self.kind in FEATURES
+
+
+def guess_columns(
+    frame: pd.DataFrame,
+    *,
+    kinds: Mapping[str, str | Sequence[Any]] | None = None,
+    decimal: str | None = None,
+    separator: str = ",",
+) -> list[Column]:
+    """Guess what kind each column of text is.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Text, NaN where there is none; as `pvf.select.csv_table.read_csv_table` makes it.
+    kinds : mapping of column name to kind, optional
+        Overrules the guess. A kind is one of `KINDS`, or a list of an ordinal column's levels
+        from lowest to highest.
+    decimal : {".", ","}, optional
+        How decimals are written; by default found out, column by column.
+    separator : str, default=","
+        The file's own separator; where it is a semicolon, commas are decimal.
+
+    Returns
+    -------
+    list of Column
+        In the frame's order.
+
+    Raises
+    ------
+    TableError
+        A kind or column name does not exist, a number can be read in two ways, is infinite, or
+        most but not all values of a column are numbers, or a given kind does not suit a column.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame(
+    ...     {"age": ["61.5", "40", "8.25"], "grade": ["low", "high", "medium"], "sex": list("fmf")}
+    ... )
+    >>> for column in guess_columns(frame):
+    ...     print(column.name, column.kind, column.why, sep=" | ")
+    age | numeric | numbers
+    grade | ordinal | levels with an order of their own: low < medium < high
+    sex | nominal | two values
+    """
+    given = dict(kinds or {})
+    for name, kind in given.items():
+        if name not in frame.columns:
+            raise TableError(f"kinds names column {name!r}; {closest(name, frame.columns)}.")
+        if isinstance(kind, str) and kind not in KINDS:
+            raise TableError(f"kind of column {name!r} is {kind!r}; it takes {', '.join(KINDS)}.")
+    if decimal not in (None, ".", ","):
+        raise TableError(f"decimal must be '.' or ',', got {decimal!r}.")
+    columns = [_guess(frame[name], given.get(name), decimal, separator) for name in frame.columns]
+    _refuse_mixed_notation(frame, columns, decimal)
+    return columns
+
+
+def parse_kinds(given: Sequence[str]) -> dict[str, str | list[str]]:
+    """Read kinds as a command line or a notebook's parameter gives them.
+
+    Parameters
+    ----------
+    given : sequence of str
+        Each ``"column=kind"`` or ``"column=ordinal:low<mid<high"``.
+
+    Returns
+    -------
+    dict
+        As `guess_columns` takes it.
+
+    Raises
+    ------
+    TableError
+        If one is of another form.
+
+    Examples
+    --------
+    >>> parse_kinds(["ward=nominal", "pain=ordinal:none<some<much"])
+    {'ward': 'nominal', 'pain': ['none', 'some', 'much']}
+    """
+    kinds: dict[str, str | list[str]] = {}
+    for text in given:
+        column, equals, kind = text.rpartition("=")
+        if not equals or not column or not kind:
+            raise TableError(f"{text!r} is not COLUMN=KIND, as in ward=nominal.")
+        name, colon, order = kind.partition(":")
+        if colon and name != "ordinal":
+            raise TableError(f"{text!r}: only ordinal takes levels, not {name!r}.")
+        kinds[column] = [level.strip() for level in order.split("<")] if colon else kind
+    return kinds
+
+
+def kinds_frame(columns: Sequence[Column]) -> pd.DataFrame:
+    """Return what was guessed as a table for people."""
+    return pd.DataFrame(
+        {
+            "kind": [column.kind for column in columns],
+            "guessed": ["guessed" if column.guessed else "given" for column in columns],
+            "missing": [column.n_missing for column in columns],
+            "values": [column.n_values for column in columns],
+            "why": [column.why for column in columns],
+        },
+        index=pd.Index([column.name for column in columns], name="column"),
+    )
+
+
+def feature_frame(frame: pd.DataFrame, columns: Sequence[Column]) -> pd.DataFrame:
+    """Turn the feature columns of a table of text into what models take.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Text, NaN where there is none.
+    columns : sequence of Column
+        From `guess_columns`.
+
+    Returns
+    -------
+    DataFrame
+        Numeric columns as float; ordinal ones as float too, the levels' values if they are
+        numbers, else their ranks from 0; nominal ones as float if their levels are numbers, else
+        as text. Missing values stay NaN.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"x": ["1,5", "2", None], "grade": ["high", "low", "low"]})
+    >>> kinds = {"x": "numeric", "grade": ["low", "high"]}
+    >>> feature_frame(frame, guess_columns(frame, kinds=kinds))
+         x  grade
+    0  1.5    1.0
+    1  2.0    0.0
+    2  NaN    0.0
+    """
+    made = {c.name: _feature(frame[c.name], c) for c in columns if c.is_feature}
+    return pd.DataFrame(made, index=frame.index)
+
+
+def _guess(
+    column: pd.Series, given: str | Sequence[Any] | None, decimal: str | None, separator: str
+) -> Column:
+    counts = column.value_counts()
+    notation = ""
+    if given in (None, "numeric", "ordinal"):
+        notation = _notation(str(column.name), list(counts.index), decimal, separator)
+        if notation:  # then words for "missing" are no levels
+            counts = counts[[value.lower() not in MISSING_AMONG_NUMBERS for value in counts.index]]
+    values = [str(value) for value in counts.index]
+    made: dict[str, Any] = {
+        "name": str(column.name),
+        "guessed": given is None,
+        "n_missing": int(len(column) - counts.sum()),
+        "n_values": len(values),
+    }
+    if isinstance(given, str) and given not in FEATURES:
+        return Column(kind=given, why="given by you", **made)
+    if given is not None and not isinstance(given, str):
+        return _given_levels(values, [str(level).strip() for level in given], made)
+    if len(values) < 2:
+        why = f"one value only ({values[0]!r})" if values else "no value in any row"
+        if values and made["n_missing"]:
+            why += "; if the empty rows mean 'no', write it there"
+        if given is not None:
+            raise TableError(f"Column {column.name!r} has {why}; as {given} it takes two or more.")
+        return Column(kind="constant", why=why, **made)
+    if given == "nominal":
+        return Column(kind="nominal", why="given by you", **_levels(values, counts, made))
+    if given is not None:
+        return _given_numbers(given, values, notation, made)
+    return _guess_kind(counts, notation, made)
+
+
+def _guess_kind(counts: pd.Series, notation: str, made: dict[str, Any]) -> Column:
+    values = [str(value) for value in counts.index]
+    name = made["name"].lower()
+    compact = bool(_DATE_NAME.search(name)) and all(re.fullmatch(r"\d{8}", v) for v in values)
+    if compact or all(_DATE.fullmatch(value) for value in values):
+        why = "dates; a duration, such as an age, would be a feature"
+        return Column(kind="date", why=why, **made)
+    if not notation:
+        _refuse_nearly_numbers(made["name"], counts, values)
+        return _guess_text(counts, bool(_ID_NAME.search(name)), made)
+    numbers = _numbers(values, notation)
+    _refuse_infinite(made["name"], values, numbers)
+    if len(values) == 2:
+        return Column(kind="nominal", why="two values", **_levels(values, counts, made))
+    return _guess_among_numbers(numbers, int(counts.sum()), notation, made)
+
+
+def _guess_among_numbers(
+    numbers: NDArray[np.float64], n_rows: int, notation: str, made: dict[str, Any]
+) -> Column:
+    n_values = len(numbers)
+    if np.all(numbers == np.round(numbers)):
+        counts_rows = np.all(np.diff(np.sort(numbers)) == 1) and n_values == n_rows
+        if counts_rows and n_rows > MOST_ORDINAL:
+            return Column(kind="identifier", why="counts the rows", **made)
+        if _ID_NAME.search(made["name"].lower()) and n_values > MOST_ORDINAL:
+            return Column(kind="identifier", why="whole numbers named like an identifier", **made)
+        if n_values <= MOST_ORDINAL and n_rows >= 3 * n_values:
+            made = {**made, "levels": tuple(np.sort(numbers).tolist()), "notation": notation}
+            why = f"whole numbers with {n_values} values; numeric if you say so"
+            return Column(kind="ordinal", why=why, **made)
+    why = {"dot": "numbers", "comma": "numbers with a decimal comma"}[notation]
+    return Column(kind="numeric", why=why, **{**made, "notation": notation})
+
+
+def _guess_text(counts: pd.Series, named_id: bool, made: dict[str, Any]) -> Column:
+    values = [str(value) for value in counts.index]
+    n_rows = int(counts.sum())
+    levels = _levels(values, counts, made)
+    n_levels = len(levels["levels"])
+    order = _own_order(levels["levels"])
+    if order:
+        why = f"levels with an order of their own: {' < '.join(order)}"
+        return Column(kind="ordinal", why=why, **{**levels, "levels": tuple(order)})
+    few = n_levels <= MOST_NOMINAL and (n_levels == 2 or n_rows >= 2 * n_levels)
+    if few and not (named_id and n_rows < 5 * n_levels):
+        kind = "nominal" if n_levels > 1 else "constant"
+        why = "two values" if n_levels == 2 else f"text with {n_levels} levels"
+        if n_levels < len(values):
+            why += f", spelt in {len(values)} ways that differ in case or spaces only"
+        return Column(kind=kind, why=why, **levels)
+    return Column(**_left_out(values, n_rows, named_id), **made)
+
+
+def _left_out(values: list[str], n_rows: int, named_id: bool) -> dict[str, Any]:
+    """Say what text of too many values is."""
+    one_word = np.mean([" " not in value for value in values]) > 0.9
+    if named_id or (one_word and len(values) > 0.9 * n_rows):
+        return {"kind": "identifier", "why": "nearly every row has a code of its own"}
+    if one_word:
+        why = f"text with {len(values)} values, too many to learn from {n_rows} rows"
+        return {"kind": "text", "why": why}
+    return {"kind": "text", "why": "free text"}
+
+
+def _given_levels(values: list[str], order: list[str], made: dict[str, Any]) -> Column:
+    if len(set(order)) < max(len(order), 2):
+        raise TableError(
+            f"kind of column {made['name']!r}: an order takes two or more different levels, "
+            f"got {order}."
+        )
+    known = {_folded(level) for level in order}
+    unknown = [value for value in values if _folded(value) not in known]
+    if unknown:
+        raise TableError(
+            f"Column {made['name']!r} holds {unknown[:5]}, which the given order {order} lacks."
+        )
+    why = f"given by you: {' < '.join(order)}"
+    return Column(kind="ordinal", why=why, **{**made, "levels": tuple(order)})
+
+
+def _given_numbers(kind: str, values: list[str], notation: str, made: dict[str, Any]) -> Column:
+    """Make a column numeric or ordinal because its reader says so."""
+    name = made["name"]
+    if not notation and kind == "numeric" and all(_ISO_DATE.fullmatch(v) for v in values):
+        _refuse_impossible_dates(name, values)
+        return Column(kind="numeric", why="given by you: days", **{**made, "notation": "date"})
+    if not notation and kind == "ordinal":
+        order = _own_order(tuple(values))
+        if order:
+            return Column(kind="ordinal", why="given by you", **{**made, "levels": tuple(order)})
+        raise TableError(
+            f"Column {name!r} holds text ({values[:4]}) that has no order of its own; give its "
+            f"levels from lowest to highest, as in {name}=ordinal:{'<'.join(sorted(values)[:3])}."
+        )
+    if not notation:
+        wrong = next((repr(v) for v in values if not _is_number(v)), _in_two_notations(values))
+        raise TableError(f"Column {name!r} holds {wrong}; as numeric it takes numbers.")
+    numbers = _numbers(values, notation)
+    _refuse_infinite(name, values, numbers)
+    if kind == "ordinal":
+        made = {**made, "levels": tuple(np.unique(numbers).tolist())}
+    return Column(kind=kind, why="given by you", **{**made, "notation": notation})
+
+
+def _levels(values: list[str], counts: pd.Series, made: dict[str, Any]) -> dict[str, Any]:
+    """Add a column's levels: numbers if all are, else text, with spellings made one."""
+    if all(_DOT.fullmatch(value) and not _CODE.fullmatch(value) for value in values):
+        numbers = sorted({float(value) for value in values})
+        return {**made, "levels": tuple(numbers), "notation": "dot"}
+    return {**made, "levels": tuple(sorted(set(_spellings(values, counts).values())))}
+
+
+def _folded(value: str) -> str:
+    return " ".join(value.lower().split())
+
+
+def _spellings(values: Sequence[str], counts: pd.Series) -> dict[str, str]:
+    """Map each spelling to the most frequent of those that differ in case or spaces only."""
+    chosen: dict[str, str] = {}
+    for value in sorted(values, key=lambda value: (-int(counts[value]), value)):
+        chosen.setdefault(_folded(value), value)
+    return {value: chosen[_folded(value)] for value in values}
+
+
+def _notation(name: str, values: list[str], decimal: str | None, separator: str) -> str:
+    """Find out how a column writes numbers; "" if it holds anything else."""
+    values = [value for value in values if value.lower() not in MISSING_AMONG_NUMBERS]
+    finite = [value for value in values if not _INFINITE.fullmatch(value)]
+    if not finite or any(_CODE.fullmatch(value) for value in finite):
+        return ""
+    if decimal is None and separator == ";" and any("," in value for value in finite):
+        decimal = ","
+    as_dot = all(_is_dot(value) for value in finite)
+    as_comma = all(_is_comma(value) for value in finite)
+    if decimal is not None:
+        return {".": "dot" if as_dot else "", ",": "comma" if as_comma else ""}[decimal]
+    if all(_DOT.fullmatch(value) for value in finite):
+        return "dot"
+    if as_dot and as_comma:
+        either = next(value for value in finite if "," in value)
+        number = either.replace(",", "")
+        raise TableError(
+            f"Column {name!r} holds {either!r}, which may be {number} or {either.replace(',', '.')}"
+            "; say which mark is decimal, '.' or ','."
+        )
+    return "dot" if as_dot else "comma" if as_comma else ""
+
+
+def _refuse_mixed_notation(
+    frame: pd.DataFrame, columns: Sequence[Column], decimal: str | None
+) -> None:
+    """Refuse 1.234 where another column has decimal commas: it may be a thousand."""
+    comma = [column.name for column in columns if column.notation == "comma"]
+    if decimal is not None or not comma:
+        return
+    for column in columns:
+        values = frame[column.name].dropna().unique()
+        if column.notation == "dot" and any("." in value for value in values):
+            dotted = [value for value in values if "." in value]
+            if all(_EITHER_DOT.fullmatch(value) for value in dotted):
+                raise TableError(
+                    f"Column {column.name!r} holds {dotted[0]!r}, and column {comma[0]!r} has "
+                    "decimal commas, so it may be a thousand; say which mark is decimal."
+                )
+
+
+def _numbers(values: Sequence[str], notation: str) -> NDArray[np.float64]:
+    """Read numbers; what isn't one becomes NaN."""
+    made = []
+    for value in values:
+        if value.lower() in MISSING_AMONG_NUMBERS:
+            made.append(math.nan)
+        elif notation == "date":
+            made.append((pd.Timestamp(value).tz_localize(None) - pd.Timestamp(0)).total_seconds())
+        elif notation == "comma":
+            made.append(float(value.replace(".", "").replace(",", ".")))
+        else:
+            made.append(float(value.replace(",", "")))
+    numbers = np.array(made)
+    return numbers / 86400 if notation == "date" else numbers
+
+
+def _refuse_infinite(name: str, values: list[str], numbers: NDArray[np.float64]) -> None:
+    infinite = [value for value, x in zip(values, numbers, strict=True) if np.isinf(x)]
+    if infinite:
+        raise TableError(
+            f"Column {name!r} holds {infinite[0]!r}; a number must be finite: correct it, or "
+            f"declare it missing (missing={infinite[0]})."
+        )
+
+
+def _refuse_impossible_dates(name: str, values: list[str]) -> None:
+    for value in values:
+        try:
+            pd.Timestamp(value)
+        except ValueError as error:
+            raise TableError(f"Column {name!r} holds {value!r}, which is no date.") from error
+
+
+def _is_dot(value: str) -> bool:
+    return bool(_DOT.fullmatch(value) or _DOT_GROUPS.fullmatch(value))
+
+
+def _is_comma(value: str) -> bool:
+    return bool(_COMMA.fullmatch(value) or _COMMA_GROUPS.fullmatch(value))
+
+
+def _is_number(value: str) -> bool:
+    return _is_dot(value) or _is_comma(value)
+
+
+def _in_two_notations(values: list[str]) -> str:
+    """Say why values that each are a number are none together."""
+    for value in values:
+        if _CODE.fullmatch(value):
+            return f"{value!r}, which its leading zero makes a code"
+    not_dot = [v for v in values if not _is_dot(v)]
+    not_comma = [v for v in values if not _is_comma(v)]
+    if not_dot and not_comma:
+        return f"{not_dot[0]!r} and {not_comma[0]!r}, which are not of one notation"
+    return f"{(not_dot or not_comma)[0]!r}, whose decimal mark is not the one given"
+
+
+def _refuse_nearly_numbers(name: str, counts: pd.Series, values: list[str]) -> None:
+    """Refuse a column of numbers with a few words in it: dropping it silently could cost most."""
+    if any(_CODE.fullmatch(value) for value in values):
+        return
+    odd = [value for value in values if not _is_number(value)]
+    if not odd:
+        raise TableError(
+            f"Column {name!r} holds {_in_two_notations(values)}; correct that, say which mark is "
+            "decimal, '.' or ',', or give the column's kind (nominal, ignored)."
+        )
+    n_numbers = len(values) - len(odd)
+    share = 1 - counts[odd].sum() / counts.sum()
+    if share < 0.8 or n_numbers < 5:
+        return
+    raise TableError(
+        f"Column {name!r} holds numbers in {100 * share:.3g}% of its rows and {odd[0]!r} in "
+        f"{counts[odd[0]]}; correct that, declare it missing (missing={odd[0]}), or give the "
+        "column's kind (nominal, ignored)."
+    )
+
+
+def _own_order(levels: Sequence[str]) -> list[str]:
+    """Return levels in an order that their words have: a known scale, ranks, bands; [] if none."""
+    if not 3 <= len(levels) <= MOST_NOMINAL or any(_CODE.fullmatch(level) for level in levels):
+        return []
+    lowered = {_folded(level): level for level in levels}
+    for scale in SCALES:
+        if set(lowered) <= set(scale):
+            return [lowered[word] for word in scale if word in lowered]
+    ranks = {level: _RANKED.fullmatch(level) for level in lowered}
+    prefixes = {(match[1] or "") if match else None for match in ranks.values()}
+    if len(prefixes) == 1 and None not in prefixes:
+        placed = {m[2]: lowered[level] for level, m in ranks.items() if m}
+        places = {text: _ROMAN.get(text) or (int(text) if text.isdigit() else 0) for text in placed}
+        if all(places.values()) and len(set(places.values())) == len(levels):
+            return [placed[text] for text in sorted(placed, key=places.__getitem__)]
+    if all(_BAND.fullmatch(level) for level in lowered):
+        start = {level: _band_start(level) for level in lowered}
+        if len(set(start.values())) == len(levels):
+            return [lowered[level] for level in sorted(lowered, key=start.__getitem__)]
+    return []
+
+
+def _band_start(level: str) -> float:
+    """Return where a band such as 40-49, <40 or 60+ begins."""
+    numbers = [float(number) for number in re.findall(r"\d+", level)]
+    return numbers[0] - 0.5 if level[0] in "<≤" else numbers[0] + (level[0] in ">≥") / 2
+
+
+def _feature(column: pd.Series, about: Column) -> pd.Series:
+    present = column.dropna()
+    values = list(present.unique())
+    if about.notation:
+        as_number = dict(zip(values, _numbers(values, about.notation), strict=True))
+        return column.map(as_number).astype(float)
+    if about.kind == "ordinal":
+        rank = {_folded(level): float(i) for i, level in enumerate(about.levels)}
+        return column.map({v: rank[_folded(v)] for v in values}).astype(float)
+    return column.map(_spellings(values, present.value_counts()))

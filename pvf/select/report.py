@@ -1,0 +1,501 @@
+"""A report of a selection on a reader's own data: one HTML page, Markdown or JSON.
+
+The same tables and figures are shown by the notebook `90_your_data`. A page holds its figures
+inside and asks no other host for anything; every text from the data is escaped.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import pvf
+from pvf import plotting
+from pvf.render import FRAGMENT_STYLE, content_policy, in_html
+from pvf._outputs import write_whole
+from pvf.select.pages import PAGE, STYLE, Figure, HtmlWriter, MarkdownWriter, Writer
+from pvf.select.columns import kinds_frame
+from pvf.metrics import InterventionEfficiencyDisplay, intervention_efficiency_score
+from pvf.model_card import ModelCard
+from pvf.multiplicity import MultiplicityDisplay
+from pvf.select.read import OwnData
+from pvf.select.choose import RULES, Selection
+from pvf.select.recommendation import recommend
+from pvf.validation import PerturbationValidationResult, tied_best
+
+__all__ = [
+    "FORMATS",
+    "Figure",
+    "as_html",
+    "as_json",
+    "as_markdown",
+    "card",
+    "choices_table",
+    "columns_table",
+    "contested_table",
+    "differences_table",
+    "efficiency_figure",
+    "judged_table",
+    "leaders_table",
+    "multiplicity_figure",
+    "notes_text",
+    "parts_table",
+    "recommendation_text",
+    "scores_figure",
+    "settings_table",
+    "sigma_table",
+    "summary",
+    "write_report",
+]
+
+FORMATS = (".html", ".md", ".json")
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def columns_table(selection: Selection) -> pd.DataFrame:
+    """Return what each column was taken for, and why."""
+    return kinds_frame(selection.data.columns)
+
+
+def parts_table(selection: Selection) -> pd.DataFrame:
+    """Return patients and cases of each part."""
+    uses = {
+        "train": "models are fitted, and imputation learns",
+        "validation": "the traditional rule and PVF select",
+        "test": "the selected models are judged",
+    }
+    rows = []
+    for name, use in uses.items():
+        outcomes = selection.part(name)[1]
+        rows.append((name, len(outcomes), int(outcomes.sum()), f"{outcomes.mean():.1%}", use))
+    columns = ["part", "patients", "cases", "share", "used for"]
+    return pd.DataFrame(rows, columns=columns).set_index("part")
+
+
+def choices_table(selection: Selection) -> pd.DataFrame:
+    """Return each rule's choice, its score, how many tie with it, and who they are."""
+    rows = []
+    for rule, names in selection.tied.items():
+        score = selection.scores.loc[names[0], rule]
+        others = ", ".join(names[1:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
+        rows.append((rule, names[0], f"{score:.3f}", len(names) - 1, others or "–"))
+    columns = ["rule", "choice", "score", "ties with", "these"]
+    return pd.DataFrame(rows, columns=columns).set_index("rule")
+
+
+def leaders_table(selection: Selection, n_models: int = 10) -> pd.DataFrame:
+    """Return the candidates that lead under PVF, with their scores and ranks under each rule."""
+    scores = selection.scores
+    ranks = scores.rank(ascending=False, method="min").astype(int)
+    leading = scores.sort_values("PVF", ascending=False, kind="stable").index[:n_models]
+    shown = {
+        rule: [f"{scores.loc[m, rule]:.3f} ({ranks.loc[m, rule]})" for m in leading]
+        for rule in RULES
+    }
+    return pd.DataFrame(shown, index=leading)
+
+
+def judged_table(selection: Selection) -> pd.DataFrame:
+    """Return how the choices do on the test part, for people."""
+    judged = selection.judged
+    return pd.DataFrame(
+        {
+            "model": judged["model"],
+            "IE": judged["IE"].map("{:.2f}".format),
+            "95% interval": [
+                f"{low:.2f} to {high:.2f}"
+                for low, high in zip(judged["low"], judged["high"], strict=True)
+            ],
+            "flagged": judged["flagged"],
+            "cases among them": judged["cases_flagged"],
+            "recall": judged["recall"].map("{:.2f}".format),
+            "precision": [f"{p:.2f}" if np.isfinite(p) else "–" for p in judged["precision"]],
+            "cases reached": judged["reached"].map("{:.2f}".format),
+            "by chance": judged["reached_by_chance"].map("{:.2f}".format),
+        }
+    )
+
+
+def sigma_table(selection: Selection) -> pd.DataFrame:
+    """Return PVF's choice at each noise level."""
+    table = selection.sigmas
+    return pd.DataFrame(
+        {
+            "choice": table["choice"],
+            "score": table["score"].map("{:.3f}".format),
+            "ties with": table["n_tied"] - 1,
+            "among the traditional best": table["among_traditional_best"].map(
+                {True: "yes", False: "no"}
+            ),
+        }
+    ).rename_axis("σ")
+
+
+def differences_table(selection: Selection) -> pd.DataFrame:
+    """Return paired differences between the rules' choices on the test part, for people."""
+    return selection.differences.map("{:+.2f}".format)
+
+
+def contested_table(selection: Selection, n_worst: int = 8) -> pd.DataFrame:
+    """Return the test patients about whom good models disagree most, by line of the file."""
+    columns = ["capacity", "lowest", "highest", "conflict_share"]
+    table = pd.DataFrame(columns=columns, dtype=float)
+    if selection.multiplicity is not None:
+        table = selection.multiplicity[columns]
+    worst = table.sort_values("capacity", ascending=False, kind="stable").head(n_worst)
+    return pd.DataFrame(
+        {
+            "Rashomon Capacity": worst["capacity"].map("{:.3f}".format),
+            "lowest score": worst["lowest"].map("{:.2f}".format),
+            "highest score": worst["highest"].map("{:.2f}".format),
+            "decide otherwise": worst["conflict_share"].map("{:.0%}".format),
+        }
+    )
+
+
+def settings_table(selection: Selection) -> pd.DataFrame:
+    """Return everything that reproduces the result."""
+    listed = {
+        name: ", ".join(f"{item:g}" for item in value) if isinstance(value, list) else str(value)
+        for name, value in selection.settings.items()
+    }
+    packages = ("numpy", "pandas", "scikit-learn", "scipy")
+    listed |= {
+        "file": selection.data.name,
+        "file's SHA-256": selection.data.sha256,
+        "target": f"{selection.data.target} (a case: {selection.data.positive})",
+        "versions": ", ".join([f"pvf {pvf.__version__}", *(f"{p} {version(p)}" for p in packages)]),
+    }
+    return pd.DataFrame({"value": listed}).rename_axis("setting")
+
+
+# --- figures --------------------------------------------------------------------------------------
+
+
+def efficiency_figure(selection: Selection) -> Figure:
+    """Draw Intervention Efficiency over capacity for the rules' choices, on the test part."""
+    X, y = selection.part("test")
+    gamma = selection.settings["capacity"]
+    by_model: dict[str, list[str]] = {selection.recommended: ["recommended"]}
+    for rule, name in selection.chosen.items():
+        by_model.setdefault(name, []).append(rule)
+    with plotting.style():
+        axes = plotting.new_axes()
+        for place, (name, rules) in enumerate(by_model.items()):
+            InterventionEfficiencyDisplay.from_predictions(
+                y,
+                np.asarray(selection.models[name].predict(X)),
+                # Our words first: matplotlib leaves out of a legend what begins with "_".
+                name=f"{', '.join(rules)}: {plotting.label(name)}",
+                n_bootstraps=selection.settings["n_bootstraps"] if place == 0 else 0,
+                random_state=selection.settings["seed"],
+                ax=axes,
+            )
+        axes.axvline(gamma, color="0.35", linewidth=1, linestyle="-.", label=f"γ = {gamma:g}")
+        plotting.as_written(axes.legend(frameon=False, fontsize="small").get_texts())
+    listed = "; ".join(
+        f"{rule} {row['IE']:.2f}" for rule, row in selection.judged.loc[list(RULES)].iterrows()
+    )
+    return Figure(
+        _closed(axes),
+        "Intervention Efficiency of the selected models over the capacity, on the test part; the "
+        "band is the 95% bootstrap interval of the recommended one.",
+        f"Intervention Efficiency over capacity, as lines. At {gamma:g}: {listed}; chance is 1.",
+    )
+
+
+def efficiency_frame(selection: Selection) -> pd.DataFrame:
+    """Return Intervention Efficiency of each rule's choice over capacity, on the test part.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by ``capacity``, one column for each rule.
+    """
+    X, y = selection.part("test")
+    capacity = np.arange(1, 101) / 100
+    curves = {
+        rule: intervention_efficiency_score(
+            y, np.asarray(selection.models[name].predict(X)), capacity=capacity
+        )
+        for rule, name in selection.chosen.items()
+    }
+    return pd.DataFrame(curves, index=pd.Index(capacity, name="capacity"))
+
+
+def scores_figure(selection: Selection) -> Figure:
+    """Draw the scores of the leading candidates on the perturbed validation sets."""
+    best = selection.validation
+    with plotting.style():
+        axes = best.plot(n_models=12)
+        axes.set_xlabel("Intervention Efficiency on the perturbed validation sets")
+    return Figure(
+        _closed(axes),
+        "Scores of the leading candidates on the perturbed validation sets: box, middle half; "
+        "whiskers, extremes; diamond, aggregated score; cross, unperturbed score.",
+        f"Box plots of {min(12, len(best.names))} candidates. PVF selects {best.best_name}, with "
+        f"an aggregated score of {best.aggregated[best.best_index]:.2f}; {len(best.tied)} have it.",
+    )
+
+
+def multiplicity_figure(selection: Selection) -> Figure:
+    """Draw the distribution of Rashomon Capacity over test patients, or say why there is none."""
+    table, facts = selection.multiplicity, selection.multiplicity_summary
+    if table is None:
+        axes = plotting.new_axes(figsize=(6.8, 1.2))
+        axes.set_axis_off()
+        why = "Not computed: it takes two or more good candidates that give probabilities."
+        axes.text(0, 0.5, why)
+        return Figure(_closed(axes), "Rashomon Capacity of the test patients.", why)
+    axes = MultiplicityDisplay(table["capacity"].to_numpy()).plot(kind="distribution").ax_
+    return Figure(
+        _closed(axes),
+        f"Rashomon Capacity of {facts['n_good']:.0f} good candidates for the test patients: the "
+        "share of patients with at most this many effective classes, 1 to 2.",
+        f"Cumulative distribution of Rashomon Capacity over {len(table)} patients; mean "
+        f"{facts['mean_capacity']:.3f}, largest {facts['largest_capacity']:.3f}.",
+    )
+
+
+def _closed(axes: Any) -> Any:
+    """Return the figure, which a notebook would show twice if it stayed open."""
+    import matplotlib.pyplot as plt  # noqa: PLC0415  loaded when something is drawn
+
+    plt.close(axes.figure)
+    return axes.figure
+
+
+# --- the report -----------------------------------------------------------------------------------
+
+
+def summary(selection: Selection) -> dict[str, Any]:
+    """Return the result as plain values, for JSON.
+
+    Parameters
+    ----------
+    selection : Selection
+
+    Returns
+    -------
+    dict
+        ``recommendation``, ``choices``, ``tied``, ``judged``, ``differences``, ``sigmas``,
+        ``stability``, ``multiplicity``, ``columns``, ``parts``, ``data``, ``settings``.
+    """
+    said = recommend(selection)
+    data = selection.data
+    return {
+        "recommendation": {
+            "model": said.model,
+            "usable": said.usable,
+            "headline": said.headline,
+            "reasons": list(said.reasons),
+            "caveats": list(said.caveats),
+        },
+        "choices": selection.chosen,
+        "tied": selection.tied,
+        "judged": json.loads(selection.judged.to_json(orient="index")),
+        "differences": json.loads(selection.differences.to_json(orient="index")),
+        "sigmas": json.loads(selection.sigmas.reset_index().to_json(orient="records")),
+        "stability": selection.stability,
+        "multiplicity": selection.multiplicity_summary,
+        "columns": json.loads(columns_table(selection).reset_index().to_json(orient="records")),
+        "parts": {
+            name: {"patients": len(outcomes), "cases": int(outcomes.sum())}
+            for name in ("train", "validation", "test")
+            for outcomes in [selection.part(name)[1]]
+        },
+        "data": {"file": data.name, "sha256": data.sha256, "target": data.target}
+        | {"positive": data.positive, "notes": list(data.notes)},
+        "settings": {**selection.settings, "pvf": pvf.__version__},
+    }
+
+
+def notes_text(data: OwnData) -> str:
+    """Return what was done on reading, as Markdown."""
+    out = MarkdownWriter()
+    out.points(data.notes or ("Nothing else was done.",))
+    return out.text()
+
+
+def recommendation_text(selection: Selection) -> str:
+    """Return the recommendation, its reasons and caveats as Markdown without headings."""
+    said = recommend(selection)
+    out = MarkdownWriter()
+    out.strong(said.headline)
+    out.points(said.reasons)
+    out.paragraph("Caveats:")
+    out.points(said.caveats)
+    return out.text()
+
+
+def as_json(selection: Selection) -> str:
+    """Return `summary` as JSON text; what has no value is null."""
+    return json.dumps(summary(selection), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def as_html(selection: Selection) -> str:
+    """Return the report as one HTML page that needs no other file and no network."""
+    body = _render(selection, HtmlWriter())
+    title = in_html(f"Which model for {selection.data.target}?")
+    policy = content_policy(STYLE, FRAGMENT_STYLE)
+    return PAGE.format(policy=policy, title=title, style=STYLE, body=body)
+
+
+def as_markdown(selection: Selection) -> str:
+    """Return the report as Markdown, its figures inside as data URIs."""
+    return _render(selection, MarkdownWriter())
+
+
+def write_report(selection: Selection, path: str | Path) -> Path:
+    """Write the report in one step; the ending of the file's name says as what.
+
+    Parameters
+    ----------
+    selection : Selection
+    path : path-like
+        Ends in ``.html``, ``.md`` or ``.json``; its folder must exist.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    ValueError
+        If the ending is another.
+    OSError
+        If the file cannot be written; one of that name stays as it was.
+    """
+    path = Path(path)
+    writers = dict(zip(FORMATS, (as_html, as_markdown, as_json), strict=True))
+    if path.suffix.lower() not in writers:
+        raise ValueError(f"path must end in {', '.join(FORMATS)}, got {path.name!r}.")
+    text = writers[path.suffix.lower()](selection)
+    # A file's name may hold bytes that are no text; as an escape, JSON can hold them too.
+    write_whole(path, text.encode(errors="backslashreplace"))
+    return path
+
+
+def _render(selection: Selection, out: Writer) -> str:
+    """Write the report's parts in their order."""
+    said = recommend(selection)
+    out.heading(1, f"Which model for {selection.data.target}?")
+    out.heading(2, "Recommendation")
+    out.strong(said.headline)
+    out.points(said.reasons)
+    out.heading(3, "Caveats")
+    out.points(said.caveats)
+    _render_data(selection, out)
+    _render_choice(selection, out)
+    _render_worth(selection, out)
+    out.card(card(selection))
+    out.heading(2, "How to make this report again")
+    out.table(settings_table(selection), "Settings and versions")
+    return out.text()
+
+
+def _render_data(selection: Selection, out: Writer) -> None:
+    out.heading(2, "The data")
+    data = selection.data
+    out.paragraph(
+        f"{len(data.X)} patients from {data.name}; the outcome is {data.target}, and "
+        f"'{data.positive}' is a case ({int(data.y.sum())} of them)."
+    )
+    if data.notes:
+        out.points(data.notes)
+    out.table(columns_table(selection), "What each column was taken for; --kind overrules it")
+    out.table(parts_table(selection), "Parts, split at random within each outcome")
+
+
+def _render_choice(selection: Selection, out: Writer) -> None:
+    out.heading(2, "What the rules select")
+    out.paragraph(
+        "The traditional rule takes the candidate with the largest Intervention Efficiency (IE) on "
+        "the validation part. PVF perturbs that part many times and takes the candidate whose "
+        "score holds up. PMV flips training labels and takes the candidate whose training "
+        "accuracy falls fastest; its scores are slopes, no efficiencies."
+    )
+    out.table(choices_table(selection), "Choices, and the candidates that tie with them")
+    out.table(leaders_table(selection), "Leading candidates under PVF: score (rank) by each rule")
+    out.figure(scores_figure(selection))
+    out.table(sigma_table(selection), "Effect of the noise level σ on PVF's choice")
+
+
+def _render_worth(selection: Selection, out: Writer) -> None:
+    out.heading(2, "What the choices are worth")
+    out.paragraph("On the test part, by which nothing was selected:")
+    out.table(judged_table(selection), "The choices on the test part")
+    out.table(
+        differences_table(selection), "Differences in Intervention Efficiency, with 95% intervals"
+    )
+    out.figure(efficiency_figure(selection))
+    out.heading(2, "For whom equally good models disagree")
+    out.paragraph(
+        "Rashomon Capacity counts effective classes: 1 where all good candidates give a patient "
+        "the same score, 2 where they contradict each other."
+    )
+    out.figure(multiplicity_figure(selection))
+    if selection.multiplicity is not None:
+        out.table(
+            contested_table(selection),
+            "Test patients with the largest capacity, by line of the file",
+        )
+
+
+def card(selection: Selection) -> ModelCard:
+    """Return the model card of the recommended model.
+
+    Parameters
+    ----------
+    selection : Selection
+
+    Returns
+    -------
+    ModelCard
+        Of PVF's result, the recommended model being the first of those that tie; judged on the
+        test part. Patients are not listed by name.
+    """
+    X, y = selection.part("validation")
+    settings = selection.settings
+    return pvf.model_card(
+        _recommended_first(selection),
+        X=X,
+        y=y,
+        scoring=pvf.intervention_efficiency_scorer(settings["capacity"]),
+        external=selection.part("test"),
+        title=f"Model card: {selection.recommended}",
+        data_name=f"{selection.data.name}, outcome {selection.data.target}",
+        data={"Training patients": len(selection.parts.train)},
+        kinds={column.name: column.kind for column in selection.data.features},
+        unit="patients",
+        limits=recommend(selection).caveats,
+        n_contested=0,
+        n_resamples=max(settings["n_bootstraps"], 100),
+        random_state=settings["seed"],
+    )
+
+
+def _recommended_first(selection: Selection) -> PerturbationValidationResult:
+    """Return PVF's result with the recommended model in front, so that it wins its ties."""
+    result = selection.validation
+    first = result.names.index(selection.recommended)
+    order = [first, *(place for place in range(len(result.names)) if place != first)]
+    aggregated = result.aggregated[order]
+    return dataclasses.replace(
+        result,
+        scores=result.scores[order],
+        aggregated=aggregated,
+        unperturbed=result.unperturbed[order],
+        models=tuple(result.models[place] for place in order),
+        names=tuple(result.names[place] for place in order),
+        tied=tied_best(aggregated),
+        best_index=0,
+    )

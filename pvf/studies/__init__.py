@@ -1,1 +1,0 @@
-"""The papers' experiments, built from the library's modules."""

@@ -1,0 +1,1 @@
+"""The replication of three papers: every table and verdict of the book."""

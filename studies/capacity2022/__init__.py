@@ -1,0 +1,1 @@
+"""Hsu and Calmon (2022), run again."""

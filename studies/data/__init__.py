@@ -1,0 +1,1 @@
+"""The public data sets: where they are, how they are read."""

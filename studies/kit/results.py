@@ -1,0 +1,884 @@
+"""Resumable result shards, and result tables that carry their provenance.
+
+A study is a list of independent blocks. :func:`run_blocks` computes them through joblib, on one
+core, several, or a cluster, and keeps every finished block on disk if it is told where, so that a
+run that was killed goes on where it stopped. :func:`write_result` and :func:`read_result` keep a
+finished table as CSV beside a JSON file that says how it was made.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import importlib.metadata
+import io
+import json
+import math
+import os
+import platform
+import random
+import re
+import shutil
+import subprocess
+import sys
+import time
+import uuid
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from tqdm import tqdm
+
+import pvf
+
+__all__ = [
+    "provenance",
+    "read_result",
+    "results_folder",
+    "run_blocks",
+    "shard_folder",
+    "write_result",
+]
+
+SHARD_SCHEMA = 1
+"""Raised when the layout of a shard changes, so that older shards are not read."""
+
+_PACKAGES = (
+    "numpy",
+    "scipy",
+    "pandas",
+    "scikit-learn",
+    "imbalanced-learn",
+    "numba",
+    "joblib",
+    "pyarrow",
+    "torch",
+)
+_STALE_SECONDS = 24 * 3600
+#: Another run replaces a table and its provenance within milliseconds; a second is ample.
+_PAIR_TRIES, _PAIR_PAUSE = 20, 0.05
+#: Names the folder of shards where a caller names none, so that one setting serves all notebooks.
+SHARDS_VARIABLE = "PVF_SHARDS"
+
+
+# --- blocks -------------------------------------------------------------------------------------
+
+
+def run_blocks(
+    compute: Callable[..., pd.DataFrame],
+    blocks: Iterable[Any],
+    *,
+    study: str,
+    settings: dict[str, Any],
+    version: Any = 1,
+    out: str | os.PathLike[str] | None = None,
+    n_jobs: int | None = None,
+    description: str = "",
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Compute independent blocks of a study and return one table, in the order of the blocks.
+
+    Each block is one call ``compute(block, **settings)``. Calls run through joblib, so that
+    ``joblib.parallel_config(backend="dask")`` sends them to a cluster. With `out`, the worker that
+    computed a block writes it as a Parquet shard whose name holds the SHA-256 of its bytes: under
+    a temporary name first, then renamed. A second call with the same arguments reads the shards
+    that are whole and computes the others. Two calls at once may share a folder: each ends with
+    the whole table, and blocks that neither had finished are computed twice.
+
+    Parameters
+    ----------
+    compute : callable
+        Returns a `pandas.DataFrame` for one block. Its result must depend on nothing but its
+        arguments; the index is dropped. It must be picklable if more than one worker runs. Data
+        that is not a setting can be bound with `functools.partial`; name it in `version` then.
+    blocks : iterable
+        Keys of the blocks, each made of numbers, strings, booleans, None and tuples of them.
+        A key says everything that `settings` doesn't, such as the repetitions it stands for.
+    study : str
+        Name of the study; letters, digits, ``_`` and ``-``.
+    settings : dict
+        Keyword arguments of `compute`, JSON-able (NumPy scalars and arrays are taken too).
+    version : optional
+        Version of the study's code or data, any JSON-able value. Shards of another version are
+        never read. Raise it when the code changes what it computes.
+    out : path-like, optional
+        Folder for the shards; it is made if need be, and all workers must see it. Shards go to
+        ``shard_folder(...)`` inside it. None takes the folder that the environment variable
+        ``PVF_SHARDS`` names, if it is set, and keeps nothing on disk otherwise.
+    n_jobs : int, optional
+        Workers, as joblib counts them. None leaves it to `joblib.parallel_config`, or one.
+    description : str, optional
+        Label of the progress bar; the study's name if empty.
+    progress : bool, optional
+        Whether to draw a progress bar with an estimate of the time left on standard error. None
+        draws it on a terminal only.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The blocks' tables one below the other, whatever the order in which they finished.
+
+    Raises
+    ------
+    TypeError
+        If a block or a setting is not JSON-able, or `compute` does not return a frame.
+    ValueError
+        If there are no blocks, a block stands twice, or two blocks' columns differ.
+    OSError
+        If the folder can't be written (read-only, full, no permission).
+
+    Warns
+    -----
+    UserWarning
+        If a shard is truncated, altered or not a file, and its block is computed again.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> def squares(block, power):
+    ...     return pd.DataFrame({"n": [block], "result": [block**power]})
+    >>> run_blocks(squares, [3, 1, 2], study="squares", settings={"power": 2})
+       n  result
+    0  3       9
+    1  1       1
+    2  2       4
+    """
+    blocks = _checked_blocks(blocks)
+    identity = _identity(study, settings, version)
+    out = os.environ.get(SHARDS_VARIABLE) or None if out is None else out
+    folder = None if out is None else shard_folder(out, study, settings, version)
+    frames: dict[int, pd.DataFrame] = {}
+    damaged: dict[int, list[Path]] = {}
+    if folder is not None:
+        frames, damaged = _finished_frames(folder, identity, blocks)
+    missing = [position for position in range(len(blocks)) if position not in frames]
+    if folder is not None and missing:
+        _prepare_folder(folder, identity)
+    one_block = partial(
+        _compute_block, compute=compute, settings=settings, identity=identity, folder=folder
+    )
+    task = joblib.delayed(one_block)
+    tasks = (task(position, blocks[position]) for position in missing)
+    show = sys.stderr.isatty() if progress is None else progress
+    with tqdm(
+        total=len(blocks),
+        initial=len(frames),
+        desc=description or study,
+        unit="block",
+        smoothing=0,
+        file=sys.stderr,
+        disable=not show,
+    ) as bar:
+        for position, result in _run(tasks, len(missing), n_jobs):
+            if folder is not None:
+                result = _shard_of_worker(result, identity, blocks[position])  # noqa: PLW2901
+                _remove_damaged(damaged.get(position, []), identity, blocks[position])
+            frames[position] = result
+            bar.update()
+    return _concatenated([frames[position] for position in range(len(blocks))], blocks)
+
+
+def shard_folder(
+    out: str | os.PathLike[str], study: str, settings: dict[str, Any], version: Any = 1
+) -> Path:
+    """Folder inside `out` that holds the shards of one study with these settings.
+
+    Its name holds a digest of the study, its version and its settings, so that shards of different
+    settings never meet.
+
+    Parameters
+    ----------
+    out : path-like
+        Folder of all shards.
+    study : str
+        Name of the study.
+    settings : dict
+        Settings of the study, JSON-able.
+    version : optional
+        Version of the study's code or data.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder, which need not exist.
+
+    Examples
+    --------
+    >>> shard_folder("shards", "sweep", {"seed": 1}).as_posix()
+    'shards/sweep-4bca4aad08a36c98'
+    >>> shard_folder("shards", "sweep", {"seed": 2}).name
+    'sweep-8c4c0b0254d97d27'
+    """
+    digest = hashlib.sha256(_json_bytes(_identity(study, settings, version))).hexdigest()
+    return Path(out) / f"{study}-{digest[:16]}"
+
+
+def _identity(study: str, settings: dict[str, Any], version: Any) -> dict[str, Any]:
+    """Everything that tells one study's shards from another's."""
+    _check_name(study, "study")
+    if not isinstance(settings, dict):
+        raise TypeError(f"settings must be a dict, got {type(settings).__name__}")
+    return {
+        "schema": SHARD_SCHEMA,
+        "study": study,
+        "version": _plain(version, "version"),
+        "settings": _plain(settings, "settings"),
+    }
+
+
+def _checked_blocks(blocks: Iterable[Any]) -> list[Any]:
+    """List of the blocks, all different and JSON-able."""
+    blocks = list(blocks)
+    if not blocks:
+        raise ValueError("blocks is empty; give at least one block")
+    seen = set()
+    for block in blocks:
+        key = _json_bytes(_plain(block, "blocks"))
+        if key in seen:
+            raise ValueError(f"blocks holds {block!r} twice; each block must stand once")
+        seen.add(key)
+    return blocks
+
+
+def _run(tasks: Iterable[Any], n_tasks: int, n_jobs: int | None) -> Iterator[tuple[int, Any]]:
+    """Yield each task's result as it finishes."""
+    if n_tasks == 0:
+        return
+    yield from joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
+
+
+def _compute_block(
+    position: int,
+    block: Any,
+    *,
+    compute: Callable[..., pd.DataFrame],
+    settings: dict[str, Any],
+    identity: dict[str, Any],
+    folder: Path | None,
+) -> tuple[int, pd.DataFrame | Path]:
+    """Compute one block in a worker; with a folder, write its shard and return its path."""
+    try:
+        frame = compute(block, **settings)
+    except Exception as error:
+        error.add_note(f"in block {block!r} of the study {identity['study']!r}")
+        raise
+    if not isinstance(frame, pd.DataFrame):
+        raise TypeError(
+            f"compute must return a pandas.DataFrame, got {type(frame).__name__} "
+            f"for the block {block!r}"
+        )
+    if folder is None:
+        return position, frame
+    return position, _write_shard(frame, folder, identity, block)
+
+
+def _concatenated(frames: list[pd.DataFrame], blocks: list[Any]) -> pd.DataFrame:
+    """One frame from the blocks' frames, which must have the same columns."""
+    for block, frame in zip(blocks, frames, strict=True):
+        if list(frame.columns) != list(frames[0].columns):
+            raise ValueError(
+                f"compute must return the same columns for every block: {blocks[0]!r} has "
+                f"{list(frames[0].columns)}, {block!r} has {list(frame.columns)}"
+            )
+    return pd.concat(frames, ignore_index=True)
+
+
+# --- shards -------------------------------------------------------------------------------------
+
+
+def _slug(block: Any) -> str:
+    """File name of a block: readable, and unique through a digest of the key."""
+    key = _json_bytes(_plain(block, "blocks"))
+    readable = re.sub(r"[^A-Za-z0-9]+", "-", key.decode()).strip("-")[:60]
+    return f"{readable}-{hashlib.sha256(key).hexdigest()[:8]}"
+
+
+def _shard_metadata(identity: dict[str, Any], block: Any) -> bytes:
+    """Return what a shard says about itself inside the file."""
+    return _json_bytes({**identity, "block": _plain(block, "blocks")})
+
+
+def _write_shard(frame: pd.DataFrame, folder: Path, identity: dict[str, Any], block: Any) -> Path:
+    """Write one block's frame and return the path of its shard."""
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    metadata = {**(table.schema.metadata or {}), b"pvf": _shard_metadata(identity, block)}
+    sink = pa.BufferOutputStream()
+    pq.write_table(table.replace_schema_metadata(metadata), sink, compression="zstd")
+    content = sink.getvalue().to_pybytes()
+    name = f"{_slug(block)}.{hashlib.sha256(content).hexdigest()}.parquet"
+    _remove_folder(folder / name)
+    _write_atomically(folder / name, content)
+    return folder / name
+
+
+def _read_shard(path: Path, identity: dict[str, Any], block: Any) -> pd.DataFrame | None:
+    """Return the frame in a shard, or None if its bytes or its identity are not what they say.
+
+    Whatever else bears a shard's name, such as a folder, a pipe or a file that can't be read, is
+    no shard. Only if nothing does, FileNotFoundError is raised.
+    """
+    try:
+        if not path.is_file():  # to open a pipe would wait for ever
+            path.lstat()
+            return None
+        content = path.read_bytes()
+        if hashlib.sha256(content).hexdigest() != path.name.split(".")[-2]:
+            return None
+        table = pq.read_table(io.BytesIO(content))
+    except FileNotFoundError:
+        raise
+    except (OSError, pa.ArrowException):
+        return None
+    if (table.schema.metadata or {}).get(b"pvf") != _shard_metadata(identity, block):
+        return None
+    return table.to_pandas()
+
+
+def _finished_frames(
+    folder: Path, identity: dict[str, Any], blocks: list[Any]
+) -> tuple[dict[int, pd.DataFrame], dict[int, list[Path]]]:
+    """Frames of all blocks whose shard is whole, and the damaged shards, by position.
+
+    Damaged shards stay until their block is computed again: another run may be putting a whole one
+    in their place at this moment.
+    """
+    shards: dict[str, list[Path]] = {}
+    for path in sorted(folder.glob("*.parquet")):
+        shards.setdefault(path.name.split(".")[0], []).append(path)
+    frames: dict[int, pd.DataFrame] = {}
+    damaged: dict[int, list[Path]] = {}
+    for position, block in enumerate(blocks):
+        frame, faulty = _first_whole(shards.get(_slug(block), []), identity, block)
+        if frame is not None:
+            frames[position] = frame
+            _remove_damaged(faulty, identity, block)
+        elif faulty:
+            damaged[position] = faulty
+            warnings.warn(
+                f"the shard of the block {block!r} is truncated or altered and is computed "
+                f"again: {faulty[0]}",
+                stacklevel=3,
+            )
+    return frames, damaged
+
+
+def _first_whole(
+    paths: list[Path], identity: dict[str, Any], block: Any
+) -> tuple[pd.DataFrame | None, list[Path]]:
+    """Frame in the first whole shard of a block, if any, and the damaged ones before it."""
+    faulty: list[Path] = []
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):  # another run has removed it
+            frame = _read_shard(path, identity, block)
+            if frame is not None:
+                return frame, faulty
+            faulty.append(path)
+    return None, faulty
+
+
+def _remove_damaged(paths: list[Path], identity: dict[str, Any], block: Any) -> None:
+    """Remove the shards that were damaged, but for those that have become whole since."""
+    for path in paths:
+        with contextlib.suppress(FileNotFoundError):
+            if _read_shard(path, identity, block) is None:
+                _remove(path)
+
+
+def _shard_of_worker(path: Path, identity: dict[str, Any], block: Any) -> pd.DataFrame:
+    """Frame in a shard that a worker has just written."""
+    try:
+        frame = _read_shard(path, identity, block)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(
+            f"the worker's shard of the block {block!r} is not to be seen here: {path}; out must "
+            "be on a file system that all workers share, and nobody may empty it during a run"
+        ) from error
+    if frame is None:
+        raise OSError(f"the shard of the block {block!r} was damaged while being written: {path}")
+    return frame
+
+
+def _prepare_folder(folder: Path, identity: dict[str, Any]) -> None:
+    """Make the folder, say in it what it holds, and remove what killed runs left half-written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _write_error(error, folder) from error
+    _write_atomically(folder / "settings.json", _pretty_bytes(identity))
+    _remove_stale(folder, ".*.tmp")
+
+
+def _remove_stale(folder: Path, pattern: str) -> None:
+    """Remove temporary files so old that no run can still be writing them."""
+    for path in folder.glob(pattern):
+        with contextlib.suppress(OSError):  # gone already, or somebody else's: it does no harm
+            if time.time() - path.lstat().st_mtime > _STALE_SECONDS:
+                _remove(path)
+
+
+def _write_atomically(path: Path, content: bytes) -> None:
+    """Write bytes under a temporary name in the same folder, then rename; durable on return."""
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        raise _write_error(error, path) from error
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename in the folder durable, where the system lets a folder be opened."""
+    if os.name != "posix":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _write_error(error: OSError, path: Path) -> OSError:
+    """Build the same kind of error, saying what could not be written and what to do."""
+    reason = error.strerror or str(error)
+    return OSError(
+        error.errno,
+        f"cannot write {path.name} ({reason}); give a folder that can be written and has room. "
+        "What was finished before stays and is not computed again",
+        str(path.parent),
+    )
+
+
+def _remove(path: Path) -> None:
+    """Remove a file or a folder, or say why it can't be; one that is gone already is no fault."""
+    _remove_folder(path)
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise _write_error(error, path) from error
+
+
+def _remove_folder(path: Path) -> None:
+    """Remove a folder, if the path is one, from where a file is to be written."""
+    if not path.is_dir() or path.is_symlink():
+        return
+    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
+    try:
+        # The slash makes this fail if another run has put a file there since.
+        os.rename(f"{path}/", aside)  # noqa: PTH104  pathlib drops the slash
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as error:
+        raise _write_error(error, path) from error
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+# --- result tables ------------------------------------------------------------------------------
+
+
+def results_folder() -> Path:
+    """Folder of the committed result tables, ``book/results`` in the repository.
+
+    Returns
+    -------
+    pathlib.Path
+        The folder.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the package does not lie in its repository, as after a plain ``pip install``.
+
+    Examples
+    --------
+    >>> results_folder().relative_to(results_folder().parents[1]).as_posix()
+    'book/results'
+    """
+    root = _repository_root()
+    folder = root / "book" / "results"
+    if not (root / "pyproject.toml").is_file() or not folder.parent.is_dir():
+        raise FileNotFoundError(
+            f"no folder for book/results beside the package in {root}; the committed results come "
+            "with the repository: clone it and `pip install -e .`, or give folder="
+        )
+    return folder
+
+
+def write_result(
+    frame: pd.DataFrame,
+    name: str,
+    *,
+    settings: dict[str, Any],
+    seed: int | list[int] | None,
+    wall_time: float,
+    folder: str | os.PathLike[str] | None = None,
+    notes: str = "",
+    code: dict[str, str] | None = None,
+) -> Path:
+    r"""Write a result table as ``<name>.csv`` and its provenance as ``<name>.json``.
+
+    The CSV has the same bytes whenever the table is the same: UTF-8, ``\n``, floats with the
+    fewest digits that read back as the same number. Each file is written under a temporary name
+    and renamed. Of two processes that write one table at once, the later leaves the pair.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        Table with string column names, a plain 0 … n−1 index, and columns of booleans, integers,
+        floats or strings (missing floats and strings are kept; empty strings are refused).
+    name : str
+        Name of the result; letters, digits, ``_`` and ``-``.
+    settings : dict
+        Settings of the run, JSON-able.
+    seed : int or list of int or None
+        Seed of the run; None if nothing is random.
+    wall_time : float
+        Duration of the run in seconds.
+    folder : path-like, optional
+        Where to write; ``book/results`` of the repository if None.
+    notes : str, optional
+        What a reader should know besides.
+    code : dict of str to str, optional
+        Digests of the code that made it, see `studies.kit.digest.table_code`.
+
+    Returns
+    -------
+    pathlib.Path
+        Path of the CSV file.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the table, the name or a setting is not of the kind described.
+    OSError
+        If the files can't be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> table = pd.DataFrame({"method": ["pvf", "traditional"], "share": [0.1 + 0.2, 1 / 3]})
+    >>> folder = tempfile.mkdtemp()
+    >>> path = write_result(table, "demo", settings={}, seed=7, wall_time=0.5, folder=folder)
+    >>> print(path.read_text().strip())
+    method,share
+    pvf,0.30000000000000004
+    traditional,0.3333333333333333
+    >>> frame, facts = read_result("demo", folder)
+    >>> bool((frame == table).all(axis=None)), facts["seed"]
+    (True, 7)
+    """
+    _check_name(name, "name")
+    folder = results_folder() if folder is None else Path(folder)
+    columns = _column_kinds(frame)
+    content = frame.to_csv(index=False, lineterminator="\n").encode()
+    _check_round_trip(frame, content, columns)
+    facts = {
+        "name": name,
+        "sha256": hashlib.sha256(content).hexdigest(),
+        "rows": len(frame),
+        "columns": columns,
+        **provenance(settings=settings, seed=seed, wall_time=wall_time, notes=notes),
+        **({} if code is None else {"code": _plain(code, "code")}),
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _write_error(error, folder) from error
+    _remove_stale(folder, f".{name}.*.tmp")
+    _write_pair(folder / f"{name}.csv", content, _pretty_bytes(facts))
+    return folder / f"{name}.csv"
+
+
+def _write_pair(table: Path, content: bytes, facts: bytes) -> None:
+    """Write a table and its provenance, so that no two processes leave one half each.
+
+    Each looks at the pair after its last rename. The last of all renames is therefore followed by
+    a look, and whoever sees a mixed pair then writes both halves anew.
+    """
+    for _ in range(_PAIR_TRIES):
+        _write_atomically(table, content)
+        _write_atomically(table.with_suffix(".json"), facts)
+        with contextlib.suppress(OSError, ValueError):
+            _read_pair(table)
+            return
+        time.sleep(_PAIR_PAUSE * random.random())  # else two in step stay in step
+    raise OSError(
+        errno.EBUSY,
+        f"cannot write {table.name} and its provenance as one pair, since another process keeps "
+        "writing them; end it first",
+        str(table.parent),
+    )
+
+
+def _read_pair(table: Path) -> tuple[bytes, dict[str, Any]]:
+    """Bytes of a table and its provenance, or ValueError if they are not of one run."""
+    described = table.with_suffix(".json")
+    content, text = table.read_bytes(), described.read_bytes()
+    try:
+        facts = json.loads(text)
+        recorded, _ = facts["sha256"], facts["columns"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(
+            f"{described.name} in {table.parent} is no provenance as write_result writes it "
+            f"({type(error).__name__}: {error}): it was altered or cut off"
+        ) from error
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != recorded:
+        raise ValueError(
+            f"{table.name} in {table.parent} has SHA-256 {digest}, but its provenance records "
+            f"{recorded}: the table was altered, or the two files are of different runs"
+        )
+    return content, facts
+
+
+def read_result(
+    name: str, folder: str | os.PathLike[str] | None = None
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Read a result table and its provenance, and refuse a table that is not the one described.
+
+    Parameters
+    ----------
+    name : str
+        Name of the result, as given to :func:`write_result`.
+    folder : path-like, optional
+        Where it lies; ``book/results`` of the repository if None.
+
+    Returns
+    -------
+    frame : pandas.DataFrame
+        The table, with the types it was written with.
+    facts : dict
+        Its provenance, see :func:`provenance`, with ``name``, ``sha256``, ``rows``, ``columns``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the table or its provenance is missing.
+    ValueError
+        If the provenance can't be read, or the table's bytes differ from the checksum that it
+        records for longer than another process takes to replace both.
+    """
+    _check_name(name, "name")
+    folder = results_folder() if folder is None else Path(folder)
+    paths = [folder / f"{name}.csv", folder / f"{name}.json"]
+    for path in paths:
+        if not path.is_file():
+            raise FileNotFoundError(f"the result {name!r} needs {path.name}, missing in {folder}")
+    for _ in range(_PAIR_TRIES):
+        with contextlib.suppress(ValueError):  # another process may have replaced one half only
+            content, facts = _read_pair(paths[0])
+            break
+        time.sleep(_PAIR_PAUSE)
+    else:
+        content, facts = _read_pair(paths[0])
+    return _parsed(content, facts["columns"]), facts
+
+
+def provenance(
+    *,
+    settings: dict[str, Any],
+    seed: int | list[int] | None,
+    wall_time: float,
+    notes: str = "",
+) -> dict[str, Any]:
+    """Facts about a run that a reader needs to repeat it or to judge it.
+
+    Parameters
+    ----------
+    settings : dict
+        Settings of the run, JSON-able.
+    seed : int or list of int or None
+        Seed of the run; None if nothing is random.
+    wall_time : float
+        Duration of the run in seconds.
+    notes : str, optional
+        What a reader should know besides.
+
+    Returns
+    -------
+    dict
+        ``created`` (UTC), ``seed``, ``settings``, ``wall_time``, ``notes``, ``git`` (``commit``
+        and ``dirty``: whether anything outside ``book/results`` differs from it; both None
+        outside a repository), ``packages`` (versions) and ``machine`` (``cpu``, ``cores``
+        available, ``platform``).
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not of the kind described.
+
+    Examples
+    --------
+    >>> facts = provenance(settings={"n_repetitions": 5000}, seed=1, wall_time=2.5)
+    >>> facts["settings"], sorted(facts["machine"])
+    ({'n_repetitions': 5000}, ['cores', 'cpu', 'platform'])
+    """
+    if not isinstance(settings, dict):
+        raise TypeError(f"settings must be a dict, got {type(settings).__name__}")
+    wall_time = float(wall_time)
+    if not math.isfinite(wall_time) or wall_time < 0:
+        raise ValueError(f"wall_time must be a number of seconds, 0 or more, got {wall_time}")
+    return {
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seed": _plain(seed, "seed"),
+        "settings": _plain(settings, "settings"),
+        "wall_time": wall_time,
+        "notes": str(notes),
+        "git": _git_state(_repository_root()),
+        "packages": _package_versions(),
+        "machine": _machine(),
+    }
+
+
+def _column_kinds(frame: pd.DataFrame) -> dict[str, str]:
+    """Kind of each column by name: bool, str, or the NumPy name of a number type."""
+    if not isinstance(frame, pd.DataFrame):
+        raise TypeError(f"frame must be a pandas.DataFrame, got {type(frame).__name__}")
+    if not frame.index.equals(pd.RangeIndex(len(frame))):
+        raise ValueError("frame must have a plain 0 … n−1 index; use reset_index first")
+    if not frame.columns.is_unique or not all(isinstance(c, str) and c for c in frame.columns):
+        raise ValueError(f"frame must have unique string column names, got {list(frame.columns)}")
+    return {column: _column_kind(frame[column]) for column in frame.columns}
+
+
+def _column_kind(column: pd.Series) -> str:
+    """Kind of one column, or an error that names it."""
+    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
+        return column.dtype.name
+    present = column.dropna()
+    if len(present) and present.map(lambda value: isinstance(value, str) and value != "").all():
+        return "str"
+    raise TypeError(
+        f"frame's column {column.name!r} has type {column.dtype}; a result holds booleans, "
+        "integers, floats or strings that are not empty"
+    )
+
+
+def _parsed(content: bytes, columns: dict[str, str]) -> pd.DataFrame:
+    """Table in the bytes of a CSV file."""
+    floats = [name for name, kind in columns.items() if kind.startswith("float")]
+    # Floats are read by Python, whose parsing is exact in every version of pandas.
+    types = {name: str if kind == "str" else kind for name, kind in columns.items()}
+    types |= dict.fromkeys(floats, str)
+    frame = pd.read_csv(io.BytesIO(content), dtype=types, keep_default_na=False, na_values=[""])
+    for name in floats:
+        numbers = [float(text) if isinstance(text, str) else math.nan for text in frame[name]]
+        frame[name] = np.array(numbers, dtype=columns[name])
+    return frame
+
+
+def _check_round_trip(frame: pd.DataFrame, content: bytes, columns: dict[str, str]) -> None:
+    """Refuse a table that would not read back as the same values."""
+    parsed = _parsed(content, columns)
+    for name in frame.columns:
+        before, after = frame[name].to_numpy(dtype=object), parsed[name].to_numpy(dtype=object)
+        missing = frame[name].isna().to_numpy()
+        same = np.array_equal(parsed[name].isna(), missing) and np.array_equal(
+            before[~missing], after[~missing]
+        )
+        if not same:
+            raise ValueError(f"frame's column {name!r} does not survive being written as CSV")
+
+
+def _repository_root() -> Path:
+    """Folder that holds the package."""
+    return Path(pvf.__file__).resolve().parents[1]
+
+
+def _git_state(root: Path) -> dict[str, Any]:
+    """Commit of the repository at `root`, and whether anything but results differs from it."""
+    unknown = {"commit": None, "dirty": None}
+    if not (root / ".git").exists():
+        return unknown
+    try:
+        commit = _git(root, "rev-parse", "HEAD")
+        changes = _git(root, "status", "--porcelain", "--", ".", ":(exclude)book/results")
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return unknown
+    return {"commit": commit, "dirty": bool(changes)}
+
+
+def _git(root: Path, *arguments: str) -> str:
+    """Output of one git command."""
+    command = ["git", "-C", str(root), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _package_versions() -> dict[str, str]:
+    """Versions of Python, this package and those that the results depend on."""
+    versions = {"python": platform.python_version(), "pvf": pvf.__version__}
+    for package in _PACKAGES:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            versions[package] = importlib.metadata.version(package)
+    return versions
+
+
+def _machine() -> dict[str, Any]:
+    """Type of the machine; nothing that tells whose it is."""
+    return {
+        "cpu": _cpu_model(),
+        "cores": joblib.cpu_count(),
+        "platform": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def _cpu_model() -> str:
+    """Model name of the processor, as far as the system tells it."""
+    listing = Path("/proc/cpuinfo")
+    if listing.is_file():
+        match = re.search(r"^model name\s*:\s*(.+)$", listing.read_text(), flags=re.MULTILINE)
+        if match:
+            return match.group(1).strip()
+    return platform.processor() or platform.machine()
+
+
+# --- plain values -------------------------------------------------------------------------------
+
+
+def _check_name(name: str, argument: str) -> None:
+    """Refuse names that are not one plain part of a file name."""
+    if not isinstance(name, str) or not re.fullmatch(r"[A-Za-z0-9_-]+", name):
+        raise ValueError(f"{argument} must be letters, digits, '_' and '-', got {name!r}")
+
+
+def _plain(value: Any, argument: str) -> Any:
+    """Turn a value into what JSON knows: NumPy scalars to numbers, tuples and arrays to lists."""
+    if isinstance(value, np.generic | np.ndarray):
+        return _plain(value.tolist(), argument)
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{argument} must hold finite numbers, got {value}")
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_plain(item, argument) for item in value]
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {key: _plain(item, argument) for key, item in value.items()}
+    raise TypeError(
+        f"{argument} must be made of numbers, strings, booleans, None, lists, tuples and dicts "
+        f"with string keys, got {value!r} of type {type(value).__name__}"
+    )
+
+
+def _json_bytes(value: Any) -> bytes:
+    """One text for equal plain values, whatever the order of their keys."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def _pretty_bytes(value: Any) -> bytes:
+    """JSON to be read by people."""
+    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()

@@ -1,0 +1,1 @@
+"""Zhang, Barr et al. (2019), run again."""

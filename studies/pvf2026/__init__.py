@@ -1,0 +1,1 @@
+"""Zhang, Tran and Weng (2026), run again."""

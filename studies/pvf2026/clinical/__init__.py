@@ -1,0 +1,1 @@
+"""Breast and cervical cancer."""

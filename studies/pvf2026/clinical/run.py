@@ -1,0 +1,1042 @@
+"""The clinical experiment of the PVF-IE paper (section 4.3 and Appendix D).
+
+Small cohorts are emulated by disjoint subsets of one data set. In each, five stratified splits
+give a training and a validation part; a hundred shallow trees, each grown on 70% of the training
+part, are the candidates; the traditional method picks the best on the validation part, PVF the
+best on its perturbed copies; and everybody outside the subset is the external test.
+
+Two routes lead to the perturbed scores. With noise common to all candidates, perturbed sets are
+drawn and predicted. With noise of their own for each candidate, which is Algorithm 1 to the
+letter, no noise needs drawing: a leaf of a tree is a box, so the probability that a perturbed
+sample lands in a box that says "case" is a sum over such boxes of products of one probability a
+column: normal for a numeric column, a sum over the levels in the interval for a nominal or ordinal
+one. The true and false positives of a set are then sums of binomials.
+
+What the paper leaves open for the cervical data is an argument of `run_experiment`. Two things
+hold throughout. The levels that a category can change to are those of the whole table: they are
+the answers that the form allows, which nobody needs outcomes to know, and a training part of 80
+often lacks the rare ones. And a category that is constant in a training part stays as it is: no
+tree of that part can split on it, so no score would notice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.special import ndtr
+from sklearn import config_context
+from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from studies.data import datasets
+from pvf._checks import check_integer, check_interval, check_number
+from studies.data.files import obtain
+from pvf.metrics import _efficiency_from_counts
+from pvf.perturbation import GaussianNoise, Mechanism, NominalFlip, OrdinalShift, Perturbation
+from studies.kit.results import run_blocks
+from pvf.validation import f_from_counts, is_tied_best, perturbed_counts, set_seed
+
+__all__ = [
+    "CAPACITIES",
+    "DATASETS",
+    "END_RULES",
+    "METRICS",
+    "SIGMAS",
+    "TIE_RULES",
+    "by_repetition",
+    "cervical_arithmetic",
+    "flag_probability",
+    "reached_cases",
+    "run_experiment",
+    "shares",
+    "tuned",
+]
+
+#: Intervention capacities γ of the paper.
+CAPACITIES = (0.1, 0.3, 0.5, 0.7, 0.9)
+
+#: The metrics that models are selected and judged by.
+METRICS = (*(f"IE@{capacity}" for capacity in CAPACITIES), "F1")
+
+#: Standard deviations σ of the noise, in standard deviations of the training part (Appendix D).
+SIGMAS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.2, 0.3, 0.4, 0.5)
+
+#: How a method chooses among candidates that tie: the first or the last in the pool; "random",
+#: each method for itself; or "shared", both by one random order of the pool.
+TIE_RULES = ("first", "last", "random", "shared")
+
+#: The tie rules that pick an end of the pool.
+END_RULES = {"first": 0, "last": -1}
+
+#: The data sets, each with its number of disjoint subsets (Appendix D).
+DATASETS = {"breast-cancer": 5, "cervical-cancer": 6}
+
+#: What the cervical data leave open, each choice with all that it can be; the first is ours.
+CERVICAL_CHOICES = {
+    "missing": ("complete-case", "knn", "knn-inside"),
+    "other_targets": ("drop", "keep"),
+    "earlier_diagnoses": ("keep", "drop"),
+}
+
+#: What scales the columns, and how the subsets are drawn.
+SCALINGS = ("train", "all", "none")
+SUBSETS = ("plain", "stratified")
+
+#: Raised whenever the code below computes something else, so that no old shard is read.
+_VERSION = 1
+
+
+def run_experiment(
+    dataset: str = "breast-cancer",
+    *,
+    n_repetitions: int = 1,
+    sigmas: Sequence[float] = SIGMAS,
+    n_candidates: int = 100,
+    max_depth: int = 4,
+    subsample: float = 0.7,
+    subset_size: int = 100,
+    n_splits: int = 5,
+    n_sets: int = 100,
+    n_replicas: int = 7,
+    aggregate: float = 0.25,
+    common_noise: bool = False,
+    missing: str = "complete-case",
+    other_targets: str = "drop",
+    earlier_diagnoses: str = "keep",
+    scaling: str = "train",
+    subsets: str = "plain",
+    mixed: bool = True,
+    change_probability: float = 0.1,
+    shift_decay: float = 0.1,
+    seed: int = 20261127,
+    n_jobs: int | None = None,
+    out: str | Path | None = None,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Run the experiment and return one row for each split, σ, metric and tie rule.
+
+    Parameters
+    ----------
+    dataset : {"breast-cancer", "cervical-cancer"}
+        The data: 569 patients in five subsets and a rest, or 668 (858 with imputation) in six and
+        a rest. The cervical data must be on this machine or be downloaded.
+    n_repetitions : int, default=1
+        How often the whole experiment is repeated, with new subsets, splits, trees and noise. The
+        paper ran it once.
+    sigmas : sequence of float
+        Standard deviations of the Gaussian noise on the scaled features.
+    n_candidates, max_depth, subsample
+        Number of trees, their depth, and the share of the training part that grows each.
+    subset_size, n_splits
+        Patients in a subset, and splits of each subset.
+    n_sets, n_replicas, aggregate
+        M, k and the quantile of PVF.
+    common_noise : bool, default=False
+        Whether all candidates see the same perturbed sets; False is Algorithm 1 to the letter.
+    missing : {"complete-case", "knn", "knn-inside"}
+        Cervical data only: rows without a gap; all rows, imputed from the five nearest of the
+        whole table; or all rows, imputed from the five nearest of the training part alone. With
+        all 858 rows there are still six subsets, so that the number of splits stays comparable.
+    other_targets : {"drop", "keep"}
+        Cervical data only: whether the other three outcomes are features, which leaks the target.
+    earlier_diagnoses : {"keep", "drop"}
+        Cervical data only: whether earlier diagnoses are features.
+    scaling : {"train", "all", "none"}
+        Columns are scaled by the training part, by the whole table, or not at all; without
+        scaling, σ is in each column's own unit.
+    subsets : {"plain", "stratified"}
+        Subsets are drawn without regard to the outcome, anew as long as one has fewer cases or
+        controls than there are splits; or each with the table's share of cases.
+    mixed : bool, default=True
+        Whether nominal columns flip and ordinal ones shift; False adds noise to all columns.
+    change_probability, shift_decay : float, default=0.1
+        ξ of flips and shifts, and λ of shifts, in steps along the levels of the whole table.
+    seed : int
+        Every repetition has keys of its own under this seed.
+    n_jobs : int or None
+        Workers, as joblib takes them; the result is the same for any number.
+    out : path, optional
+        Folder of resumable shards, one a repetition.
+    progress : bool or None
+        Progress bar; by default only on a terminal.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``repetition, subset, split, sigma, metric, tie_break``; ``win``, ``loss`` and
+        ``tie``: whether PVF's choice is externally better, worse or equal (under a random tie
+        rule the exact probability); ``gain``: the external metric of PVF's choice less that of
+        the traditional one (its expectation); ``within``: whether PVF's choice is one of the
+        candidates that tie under the traditional method, and ``gain_within``: by how much it then
+        betters the mean of these; ``n_tied_pvf``, ``n_tied_traditional``: how many
+        candidates share the best score; ``external_traditional``, ``external_average`` and
+        ``external_best``: the external metric of the traditional choice (its expectation), of
+        the mean candidate and of the best one; ``prevalence`` among the external patients;
+        ``n_redrawn``: subsamples of the split that were drawn again since they held one class
+        only; ``n_redrawn_partitions``: how often the subsets were drawn again.
+
+    Raises
+    ------
+    ValueError, TypeError
+        An argument is of the wrong kind or range.
+    DataUnavailableError
+        There is no copy of the data and none can be downloaded.
+
+    References
+    ----------
+    Zhang, Tran and Weng (2026), Appendix D.
+
+    Examples
+    --------
+    >>> table = run_experiment(sigmas=[0.2], n_candidates=10, n_sets=20)
+    >>> table.query("metric == 'F1' and tie_break == 'first'").shape[0]
+    25
+    """
+    data_choices = {
+        "missing": missing,
+        "other_targets": other_targets,
+        "earlier_diagnoses": earlier_diagnoses,
+    }
+    _check_choices(dataset, data_choices, scaling, subsets)
+    check_integer("n_repetitions", n_repetitions, 1)
+    sigmas = [float(sigma) for sigma in check_interval("sigmas", sigmas, 0, np.inf, left_open=True)]
+    for name, value in {
+        "n_candidates": n_candidates,
+        "max_depth": max_depth,
+        "n_sets": n_sets,
+        "n_replicas": n_replicas,
+    }.items():
+        check_integer(name, value, 1)
+    check_integer("n_splits", n_splits, 2)
+    check_integer("subset_size", subset_size, 2 * n_splits)
+    check_interval("subsample", subsample, 0, 1, left_open=True)
+    check_number("aggregate", aggregate, 0, 1)
+    check_number("change_probability", change_probability, 0, 1)
+    check_number("shift_decay", shift_decay, 0)
+    check_integer("seed", seed, 0)
+    settings = {
+        "dataset": dataset,
+        "sigmas": sigmas,
+        "n_candidates": n_candidates,
+        "max_depth": max_depth,
+        "subsample": subsample,
+        "subset_size": subset_size,
+        "n_splits": n_splits,
+        "n_sets": n_sets,
+        "n_replicas": n_replicas,
+        "aggregate": aggregate,
+        "common_noise": common_noise,
+        **data_choices,
+        "scaling": scaling,
+        "subsets": subsets,
+        "mixed": mixed,
+        "change_probability": change_probability,
+        "shift_decay": shift_decay,
+        "seed": seed,
+    }
+    _cohort(dataset, **data_choices)  # fails here, once, and not in every worker
+    return run_blocks(
+        _repetition,
+        range(n_repetitions),
+        study="clinical",
+        settings=settings,
+        version=_VERSION,
+        out=out,
+        n_jobs=n_jobs,
+        description=dataset,
+        progress=progress,
+    )
+
+
+def _check_choices(
+    dataset: str, data_choices: Mapping[str, str], scaling: str, subsets: str
+) -> None:
+    """Refuse a choice that does not exist, or that the data set does not have."""
+    given = {"dataset": dataset, **data_choices, "scaling": scaling, "subsets": subsets}
+    allowed = {
+        "dataset": tuple(DATASETS),
+        **CERVICAL_CHOICES,
+        "scaling": SCALINGS,
+        "subsets": SUBSETS,
+    }
+    for name, value in given.items():
+        if value not in allowed[name]:
+            raise ValueError(f"{name} must be one of {sorted(allowed[name])}, got {value!r}.")
+    for name, value in data_choices.items():
+        if dataset != "cervical-cancer" and value != CERVICAL_CHOICES[name][0]:
+            raise ValueError(f"{name} is a choice of the cervical data only, got {value!r}.")
+
+
+class Problem(NamedTuple):
+    """One selection problem: a validation part, candidates, and how good each truly is."""
+
+    X_validation: NDArray[np.float64]
+    y_validation: NDArray[np.bool_]
+    external: NDArray[np.float64]  # (n_metrics, n_candidates)
+    trees: list[DecisionTreeClassifier]
+    n_redrawn: int
+    prevalence: float = np.nan  # among the external patients
+    #: What changes a category, by column, fitted on the scaled levels; None for a category that
+    #: stays as it is. All other columns are numeric.
+    categories: Mapping[int, NominalFlip | OrdinalShift | None] = MappingProxyType({})
+
+
+class Cohort(NamedTuple):
+    """All patients of a data set."""
+
+    X: NDArray[np.float64]
+    y: NDArray[np.bool_]
+    kinds: tuple[datasets.Kind, ...]  # of each column
+
+
+@cache
+def _cohort(
+    dataset: str,
+    missing: str = "complete-case",
+    other_targets: str = "drop",
+    earlier_diagnoses: str = "keep",
+) -> Cohort:
+    if dataset == "breast-cancer":
+        data = datasets.load_breast_cancer()
+    else:
+        data = datasets.load_cervical_cancer(
+            missing="keep" if missing == "knn-inside" else missing,
+            other_targets=other_targets,
+            earlier_diagnoses=earlier_diagnoses,
+        )
+    return Cohort(data.X.to_numpy(dtype=float), data.y.to_numpy() == 1, tuple(data.kinds.values()))
+
+
+class Split(NamedTuple):
+    """One split of one subset: who is in which part, by row of the cohort, and the problem."""
+
+    subset: int
+    split: int
+    train: NDArray[np.intp]
+    validation: NDArray[np.intp]
+    external: NDArray[np.intp]
+    problem: Problem
+    n_redrawn_partitions: int
+
+
+def splits(block: int, settings: Mapping[str, Any]) -> Iterator[Split]:
+    """Make the splits of one repetition, with their candidates.
+
+    Parameters
+    ----------
+    block : int
+        Number of the repetition.
+    settings : mapping
+        The arguments of `run_experiment` that say how data and candidates are made.
+
+    Yields
+    ------
+    Split
+    """
+    cohort = _cohort(settings["dataset"], **{name: settings[name] for name in CERVICAL_CHOICES})
+    y = cohort.y
+    rng = np.random.default_rng(np.random.SeedSequence(settings["seed"], spawn_key=(block,)))
+    subsets, n_redrawn_partitions = _subsets(y, rng, settings)
+    for subset, inside in enumerate(subsets):
+        external = np.setdiff1d(np.arange(len(y)), inside)
+        folds = StratifiedKFold(
+            settings["n_splits"], shuffle=True, random_state=int(rng.integers(2**31))
+        )
+        for split, (train, validation) in enumerate(folds.split(inside, y[inside])):
+            rows = (inside[train], inside[validation], external)
+            problem = _make_split(cohort, *rows, rng, settings)
+            yield Split(subset, split, *rows, problem, n_redrawn_partitions)
+
+
+def _repetition(block: int, **settings: Any) -> pd.DataFrame:
+    """Run one whole experiment: all subsets and splits."""
+    frames = []
+    for part in splits(block, settings):
+        key = (block, part.subset, part.split)
+        frame = judge(part.problem, key, settings)
+        frames.append(
+            frame.assign(
+                repetition=block,
+                subset=part.subset,
+                split=part.split,
+                n_redrawn_partitions=part.n_redrawn_partitions,
+            )
+        )
+    keys = ["repetition", "subset", "split", "sigma", "metric", "tie_break"]
+    table = pd.concat(frames, ignore_index=True)
+    last = ["n_redrawn_partitions"]
+    between = [column for column in table.columns if column not in keys + last]
+    return table[keys + between + last]
+
+
+def _subsets(
+    y: NDArray[np.bool_], rng: np.random.Generator, settings: Mapping[str, Any]
+) -> tuple[list[NDArray[np.intp]], int]:
+    """Return disjoint subsets, and how often they were drawn again.
+
+    Every subset needs a case and a control for each of its validation parts.
+    """
+    size, n_subsets = settings["subset_size"], DATASETS[settings["dataset"]]
+    n_subsets = min(n_subsets, len(y) // size)
+    if settings["subsets"] == "stratified":
+        return _stratified_subsets(y, rng, size, n_subsets), 0
+    for n_redrawn in range(1000):
+        order = rng.permutation(len(y))
+        parts = [order[start : start + size] for start in range(0, n_subsets * size, size)]
+        cases = [int(y[part].sum()) for part in parts]
+        if min(cases) >= settings["n_splits"] <= size - max(cases):
+            return parts, n_redrawn
+    raise ValueError(
+        f"subset_size must leave {settings['n_splits']} cases and controls in every subset, got "
+        f"{size}."
+    )
+
+
+def _stratified_subsets(
+    y: NDArray[np.bool_], rng: np.random.Generator, size: int, n_subsets: int
+) -> list[NDArray[np.intp]]:
+    left, parts = np.arange(len(y)), []
+    for _ in range(n_subsets):
+        splitter = StratifiedShuffleSplit(1, train_size=size, random_state=int(rng.integers(2**31)))
+        chosen, rest = next(splitter.split(left, y[left]))
+        parts.append(left[chosen])
+        left = left[np.sort(rest)]
+    return parts
+
+
+def _make_split(
+    cohort: Cohort,
+    train: NDArray[np.intp],
+    validation: NDArray[np.intp],
+    external: NDArray[np.intp],
+    rng: np.random.Generator,
+    settings: Mapping[str, Any],
+) -> Problem:
+    y = cohort.y
+    X = _scaled(cohort, train, settings)
+    X_train = X[train].astype(np.float32)  # as every tree would itself
+    size = round(settings["subsample"] * len(train))
+    trees, n_redrawn = [], 0
+    for _ in range(settings["n_candidates"]):
+        rows = rng.choice(len(train), size, replace=False)
+        while y[train[rows]].all() or not y[train[rows]].any():
+            rows = rng.choice(len(train), size, replace=False)
+            n_redrawn += 1
+        tree = DecisionTreeClassifier(
+            max_depth=settings["max_depth"], random_state=int(rng.integers(2**31))
+        )
+        with config_context(skip_parameter_validation=True):
+            trees.append(tree.fit(X_train[rows], y[train[rows]], check_input=False))
+    return Problem(
+        X[validation],
+        y[validation],
+        _plain_scores(trees, X[external], y[external]),
+        trees,
+        n_redrawn,
+        float(y[external].mean()),
+        _category_changes(X, train, cohort.kinds, settings),
+    )
+
+
+def _scaled(
+    cohort: Cohort, train: NDArray[np.intp], settings: Mapping[str, Any]
+) -> NDArray[np.float64]:
+    """Return all patients' features, imputed and scaled."""
+    X = cohort.X
+    if settings.get("missing") == "knn-inside":
+        kinds = dict(zip(map(str, range(X.shape[1])), cohort.kinds, strict=True))
+        frame = pd.DataFrame(X, columns=list(kinds))
+        imputer = datasets.knn_imputer(kinds).fit(frame.iloc[train])
+        X = imputer.transform(frame).to_numpy()
+    scaling = settings.get("scaling", "train")
+    if scaling == "none":
+        return X
+    scaled: NDArray[np.float64] = (
+        StandardScaler().fit(X[train] if scaling == "train" else X).transform(X)
+    )
+    return scaled
+
+
+def outcomes(settings: Mapping[str, Any]) -> NDArray[np.bool_]:
+    """Return who of all patients is a case; the order is that of `scaled_features`."""
+    return _cohort(settings["dataset"], **{name: settings[name] for name in CERVICAL_CHOICES}).y
+
+
+def scaled_features(train: NDArray[np.intp], settings: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Return all patients' features as the candidates of a split see them.
+
+    Parameters
+    ----------
+    train : ndarray of int
+        The training part, by row of the cohort.
+    settings : mapping
+        As in `splits`.
+
+    Returns
+    -------
+    ndarray of shape (n_patients, n_features)
+    """
+    choices = {name: settings[name] for name in CERVICAL_CHOICES}
+    return _scaled(_cohort(settings["dataset"], **choices), train, settings)
+
+
+def _category_changes(
+    X: NDArray[np.float64],
+    train: NDArray[np.intp],
+    kinds: Sequence[str],
+    settings: Mapping[str, Any],
+) -> dict[int, NominalFlip | OrdinalShift | None]:
+    """Return the mechanism of each nominal and ordinal column, with the whole table's levels."""
+    if not settings.get("mixed", True):
+        return {}
+    changes: dict[int, NominalFlip | OrdinalShift | None] = {}
+    for f, kind in enumerate(kinds):
+        if kind == "numeric":
+            continue
+        constant = (X[train, f] == X[train[0], f]).all()
+        probability = settings["change_probability"]
+        mechanism = (
+            NominalFlip(probability)
+            if kind == "nominal"
+            else OrdinalShift(probability, settings["shift_decay"])
+        )
+        changes[f] = None if constant else mechanism.fit(X[:, f])
+    return changes
+
+
+def judge(problem: Problem, key: tuple[int, ...], settings: dict[str, Any]) -> pd.DataFrame:
+    """Select by both methods at every σ and compare what the choices are worth.
+
+    Parameters
+    ----------
+    problem : Problem
+    key : tuple of int
+        Names the problem under the seed.
+    settings : dict
+        ``sigmas``, ``n_sets``, ``n_replicas``, ``aggregate``, ``seed`` and, optionally,
+        ``common_noise``, as in `run_experiment`.
+
+    Returns
+    -------
+    DataFrame
+        The columns of `run_experiment` from ``sigma`` on.
+    """
+    best_traditional = is_tied_best(validation_scores(problem))
+    rows = []
+    for sigma, best_pvf in best_by_pvf(problem, key, settings):
+        for m, metric in enumerate(METRICS):
+            external = problem.external[m]
+            for rule in TIE_RULES:
+                outcome = _outcome(best_pvf[m], best_traditional[m], external, rule)
+                outcome["external_traditional"] = _expected(best_traditional[m], external, rule)
+                outcome |= {"external_average": external.mean(), "external_best": external.max()}
+                rows.append({"sigma": sigma, "metric": metric, "tie_break": rule, **outcome})
+    return pd.DataFrame(rows).assign(prevalence=problem.prevalence, n_redrawn=problem.n_redrawn)
+
+
+def validation_scores(problem: Problem) -> NDArray[np.float64]:
+    """Return the traditional criterion, of shape (n_metrics, n_candidates)."""
+    return _plain_scores(problem.trees, problem.X_validation, problem.y_validation)
+
+
+def best_by_pvf(
+    problem: Problem, key: tuple[int, ...], settings: Mapping[str, Any]
+) -> Iterator[tuple[float, NDArray[np.bool_]]]:
+    """Mark PVF's best candidates at every σ.
+
+    Parameters
+    ----------
+    problem, key, settings
+        As in `judge`.
+
+    Yields
+    ------
+    sigma : float
+    best : ndarray of bool of shape (n_metrics, n_candidates)
+        All that tie.
+    """
+    boxes = _Boxes(problem.trees, problem.X_validation, problem.categories)
+    n_pos = settings["n_replicas"] * int(problem.y_validation.sum())
+    n_neg = settings["n_replicas"] * len(problem.y_validation) - n_pos
+    for position, sigma in enumerate(settings["sigmas"]):
+        seed = np.random.SeedSequence(settings["seed"], spawn_key=(*key, position))
+        scale = (settings["n_sets"], settings["n_replicas"])
+        if settings.get("common_noise"):
+            tp, fp = _common_counts(problem, sigma, seed, *scale)
+        else:
+            tp, fp = _separate_counts(problem, sigma, seed, *scale, boxes=boxes)
+        scores = scores_from_counts(tp, fp, n_pos, n_neg)
+        yield sigma, is_tied_best(np.quantile(scores, settings["aggregate"], axis=-1))
+
+
+def _expected(tied: NDArray[np.bool_], external: NDArray[np.float64], rule: str) -> float:
+    """Return what a method's choice among its tied candidates is worth on average."""
+    values = external[tied]
+    return float(values[END_RULES[rule]] if rule in END_RULES else values.mean())
+
+
+def scores_from_counts(tp: NDArray, fp: NDArray, n_pos: float, n_neg: float) -> NDArray[np.float64]:
+    """Return every metric of `METRICS`, stacked along a new first axis."""
+    efficiencies = [_efficiency_from_counts(tp, fp, n_pos, n_neg, gamma) for gamma in CAPACITIES]
+    return np.stack([*efficiencies, f_from_counts(tp, fp, n_pos, n_neg)])
+
+
+def _plain_scores(
+    trees: Sequence[DecisionTreeClassifier], X: NDArray[np.float64], y: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Return scores of shape (n_metrics, n_candidates) on a set as it is."""
+    X = X.astype(np.float32)
+    flagged = np.array([tree.predict(X, check_input=False) for tree in trees])
+    tp, fp = flagged[:, y].sum(axis=1), flagged[:, ~y].sum(axis=1)
+    return scores_from_counts(tp, fp, int(y.sum()), int((~y).sum()))
+
+
+def _common_counts(
+    problem: Problem, sigma: float, seed: np.random.SeedSequence, n_sets: int, n_replicas: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return counts of shape (n_candidates, n_sets) on perturbed sets that all share."""
+    X = problem.X_validation
+    sampler = _perturbation(problem, sigma)._prepare(X)
+    return perturbed_counts(
+        problem.trees,
+        sampler,
+        problem.y_validation,
+        case_label=True,
+        n_replicas=n_replicas,
+        seeds=[set_seed(seed, None, m) for m in range(n_sets)],
+    )
+
+
+def _perturbation(problem: Problem, sigma: float) -> Perturbation:
+    """Return the split's perturbation, fitted: noise on numbers, changes of categories."""
+    X = problem.X_validation
+    mechanisms: dict[int, Mechanism] = {
+        f: GaussianNoise(sigma) for f in range(X.shape[1]) if f not in problem.categories
+    }
+    changes = {f: change for f, change in problem.categories.items() if change is not None}
+    # A table in which every category has all its levels, each column's cycled to one length.
+    n_rows = max([len(X), *(len(change.levels_) for change in changes.values())])
+    levels = np.resize(X, (n_rows, X.shape[1]))
+    for f, change in changes.items():
+        levels[:, f] = np.resize(change.levels_, n_rows)
+    return Perturbation({**mechanisms, **changes}).fit(levels)
+
+
+def _separate_counts(
+    problem: Problem,
+    sigma: float,
+    seed: np.random.SeedSequence,
+    n_sets: int,
+    n_replicas: int,
+    *,
+    boxes: _Boxes | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return counts of shape (n_candidates, n_sets) on sets of each candidate's own."""
+    boxes = boxes or _Boxes(problem.trees, problem.X_validation, problem.categories)
+    probability = boxes.flag_probability(sigma)
+    counts = np.empty((*probability.shape, n_sets), dtype=np.int64)
+    certain = (probability == 0) | (probability == 1)
+    counts[certain] = (n_replicas * probability[certain])[:, None]
+    rng = np.random.default_rng(seed)
+    counts[~certain] = rng.binomial(
+        n_replicas, probability[~certain][:, None], size=((~certain).sum(), n_sets)
+    )
+    is_case = problem.y_validation
+    return counts[:, is_case].sum(axis=1), counts[:, ~is_case].sum(axis=1)
+
+
+def flag_probability(
+    trees: Sequence[DecisionTreeClassifier],
+    X: NDArray[np.float64],
+    sigma: float,
+    categories: Mapping[int, NominalFlip | OrdinalShift | None] = MappingProxyType({}),
+) -> NDArray[np.float64]:
+    r"""Return the probability that a tree flags a perturbed sample.
+
+    A leaf that says "case" is a box, an interval :math:`(a_f, b_f]` for each feature f on its
+    path, and the columns are perturbed independently, so
+
+    .. math::
+
+        \Pr(\text{flagged} \mid x) = \sum_{\text{leaves}} \prod_f
+        \Pr(a_f < x'_f \le b_f \mid x_f),
+
+    which is :math:`\Phi((b_f - x_f) / \sigma) - \Phi((a_f - x_f) / \sigma)` for a column with
+    noise and, for a category, the sum of the probabilities of all levels in the interval.
+
+    Parameters
+    ----------
+    trees : sequence of fitted DecisionTreeClassifier
+        Each of two classes, of which the second is the case.
+    X : ndarray of shape (n_samples, n_features)
+    sigma : float
+        Standard deviation of the noise, above 0, the same for every numeric feature.
+    categories : mapping of int to fitted mechanism or None, optional
+        The nominal and ordinal columns, by position; None for one that stays as it is.
+
+    Returns
+    -------
+    ndarray of shape (n_trees, n_samples)
+
+    Examples
+    --------
+    >>> tree = DecisionTreeClassifier(max_depth=1).fit([[0.0], [1.0]], [False, True])
+    >>> flag_probability([tree], np.array([[0.5], [1.0], [9.0]]), 0.5).round(3)
+    array([[0.5  , 0.841, 1.   ]])
+    """
+    return _Boxes(trees, X, categories).flag_probability(sigma)
+
+
+class _Boxes:
+    """The boxes of many trees, with all that does not depend on σ worked out once."""
+
+    def __init__(
+        self,
+        trees: Sequence[DecisionTreeClassifier],
+        X: NDArray[np.float64],
+        categories: Mapping[int, NominalFlip | OrdinalShift | None],
+    ) -> None:
+        self.shape = (len(trees), len(X))
+        boxes = [(owner, box) for owner, tree in enumerate(trees) for box in _case_boxes(tree)]
+        self.certain = [owner for owner, box in boxes if not box]  # trees that are one leaf
+        boxes = [(owner, box) for owner, box in boxes if box]
+        self.owners = np.array([owner for owner, _ in boxes], dtype=int)
+        self.starts = np.cumsum([0, *[len(box) for _, box in boxes]])[:-1]
+        sides = [(f, *interval) for _, box in boxes for f, interval in box.items()]
+        feature = np.array([side[0] for side in sides], dtype=int)
+        low = np.array([side[1] for side in sides], dtype=float)
+        high = np.array([side[2] for side in sides], dtype=float)
+        self.inside = np.empty((len(sides), len(X)))
+        for f, change in categories.items():
+            here = feature == f
+            self.inside[here] = _level_probability(change, X[:, f], low[here], high[here])
+        self.noisy = np.flatnonzero(~np.isin(feature, list(categories)))
+        values = X[:, feature[self.noisy]].T
+        self.to_low = low[self.noisy][:, None] - values
+        self.to_high = high[self.noisy][:, None] - values
+
+    def flag_probability(self, sigma: float) -> NDArray[np.float64]:
+        """Return the probability that each tree flags each sample."""
+        probability = np.zeros(self.shape)
+        probability[self.certain] = 1.0
+        if self.owners.size:
+            self.inside[self.noisy] = ndtr(self.to_high / sigma) - ndtr(self.to_low / sigma)
+            of_box = np.multiply.reduceat(self.inside, self.starts, axis=0)
+            np.add.at(probability, self.owners, of_box)
+        return np.clip(probability, 0.0, 1.0)
+
+
+def _level_probability(
+    change: NominalFlip | OrdinalShift | None,
+    column: NDArray[np.float64],
+    low: NDArray[np.float64],
+    high: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the probability that a changed category lies in ``(low, high]``.
+
+    The shape is (n_intervals, n_samples).
+    """
+    levels, codes = np.unique(column, return_inverse=True)
+    moves = np.eye(len(levels))
+    if change is not None:
+        levels = change.levels_.to_numpy(dtype=float)
+        codes = change.levels_.get_indexer(pd.Index(column))
+        moves = (1 - change.probability) * np.eye(len(levels))
+        moves += change.probability * change._leaving_probabilities()
+    seen = levels.astype(np.float32)  # as a tree sees them
+    inside = (low[:, None] < seen) & (seen <= high[:, None])
+    return inside.astype(float) @ moves[codes].T
+
+
+def _case_boxes(tree: DecisionTreeClassifier) -> list[dict[int, tuple[float, float]]]:
+    """Return the leaves that say "case", each as ``{feature: (low, high)}``."""
+    nodes = tree.tree_
+    boxes: list[dict[int, tuple[float, float]]] = []
+    todo: list[tuple[int, dict[int, tuple[float, float]]]] = [(0, {})]
+    while todo:
+        node, box = todo.pop()
+        left, right = nodes.children_left[node], nodes.children_right[node]
+        if left == right:
+            if nodes.value[node, 0].argmax() == 1:
+                boxes.append(box)
+            continue
+        feature, threshold = int(nodes.feature[node]), float(nodes.threshold[node])
+        low, high = box.get(feature, (-np.inf, np.inf))
+        todo.append((left, {**box, feature: (low, min(high, threshold))}))
+        todo.append((right, {**box, feature: (max(low, threshold), high)}))
+    return boxes
+
+
+def _outcome(
+    pvf: NDArray[np.bool_], traditional: NDArray[np.bool_], external: NDArray[np.float64], rule: str
+) -> dict[str, float]:
+    """Compare the two methods' choices under a tie rule, given each one's best candidates."""
+    a, b = np.flatnonzero(pvf), np.flatnonzero(traditional)
+    counts = {"n_tied_pvf": len(a), "n_tied_traditional": len(b)}
+    if rule in END_RULES:
+        a, b = a[[END_RULES[rule]]], b[[END_RULES[rule]]]
+    comparison = _compare_shared(external, a, b) if rule == "shared" else _compare(external, a, b)
+    win, loss, tie, gain = (float(value) for value in comparison)
+    above_ties = external[a] - external[traditional].mean()
+    return {
+        "win": win,
+        "loss": loss,
+        "tie": tie,
+        "gain": gain,
+        "within": float(traditional[a].mean()),
+        "gain_within": float((above_ties * traditional[a]).mean()),
+        **counts,
+    }
+
+
+def _compare(
+    external: NDArray[np.float64], a: NDArray[np.intp], b: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return win, loss, tie and gain of choices uniform on ``a`` and ``b``, independently."""
+    if not a.size or not b.size:
+        return np.zeros(4)
+    difference = external[a][:, None] - external[b][None, :]
+    win, loss = (difference > 1e-12).mean(), (difference < -1e-12).mean()
+    return np.array([win, loss, 1 - win - loss, difference.mean()])
+
+
+def _compare_shared(
+    external: NDArray[np.float64], a: NDArray[np.intp], b: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return the same where one random order of the pool breaks both ties.
+
+    Where the order's first member of the union lies in both sets, the choices agree; else it is
+    one method's choice, and the other's is uniform on its own set.
+    """
+    union = np.union1d(a, b)
+    only_a, only_b = np.setdiff1d(a, b), np.setdiff1d(b, a)
+    agree = np.array([0.0, 0.0, len(union) - len(only_a) - len(only_b), 0.0])
+    from_a, from_b = _compare(external, only_a, b), _compare(external, a, only_b)
+    return (agree + len(only_a) * from_a + len(only_b) * from_b) / len(union)
+
+
+def by_repetition(table: pd.DataFrame, *, extra: Sequence[str] = ()) -> pd.DataFrame:
+    """Return each repetition's shares: what one run of the paper's experiment would report.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `run_experiment`.
+    extra : sequence of str, optional
+        Further columns to average.
+
+    Returns
+    -------
+    DataFrame
+        One row for each repetition, σ, metric and tie rule: the means of ``win``, ``loss``,
+        ``tie``, ``gain``, ``within``, ``gain_within``, ``n_tied_pvf`` and ``n_tied_traditional``
+        over its splits, and of the columns in ``extra``.
+
+    Examples
+    --------
+    >>> by_repetition(run_experiment(sigmas=[0.2], n_candidates=10, n_sets=20)).shape
+    (24, 12)
+    """
+    keys = ["repetition", "sigma", "metric", "tie_break"]
+    values = ["win", "loss", "tie", "gain", "within", "gain_within"]
+    values += ["n_tied_pvf", "n_tied_traditional", *extra]
+    return table.groupby(keys, sort=False)[values].mean().reset_index()
+
+
+def reached_cases(table: pd.DataFrame, *, tie_break: str = "first") -> pd.DataFrame:
+    r"""Return how many cases the chosen models reach among a hundred external patients.
+
+    A model with Intervention Efficiency e at capacity γ, in a population with prevalence π,
+    reaches :math:`100\, e\, \gamma\, \pi` cases in a hundred patients.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `run_experiment`.
+    tie_break : str, default="first"
+
+    Returns
+    -------
+    DataFrame
+        One row for each repetition, σ and capacity: ``capacity``, and the mean over splits of
+        ``traditional``, ``pvf``, ``average`` (a candidate taken at random) and ``best`` (the best
+        candidate, which nobody can know), and of ``chance`` (patients taken at random) and
+        ``cases`` (all there are).
+
+    Examples
+    --------
+    >>> reached = reached_cases(run_experiment(sigmas=[0.2], n_candidates=10, n_sets=20))
+    >>> bool((reached["chance"] < reached["traditional"]).all())
+    True
+    """
+    chosen = table[(table["tie_break"] == tie_break) & (table["metric"] != "F1")]
+    capacity = chosen["metric"].str.removeprefix("IE@").astype(float)
+    scale = 100 * capacity * chosen["prevalence"]
+    columns = {
+        "traditional": scale * chosen["external_traditional"],
+        "pvf": scale * (chosen["external_traditional"] + chosen["gain"]),
+        "average": scale * chosen["external_average"],
+        "best": scale * chosen["external_best"],
+        "chance": scale,
+        "cases": 100 * chosen["prevalence"],
+    }
+    keys = ["repetition", "sigma", "capacity"]
+    frame = chosen[["repetition", "sigma"]].assign(capacity=capacity, **columns)
+    return frame.groupby(keys, sort=False).mean().reset_index()
+
+
+def shares(
+    table: pd.DataFrame, *, unit: str | None = None, confidence_level: float = 0.95
+) -> pd.DataFrame:
+    """Return mean shares and gains with intervals that respect what splits have in common.
+
+    The splits of one subset share patients, and the subsets of one repetition share external
+    tests, so the unit is the repetition; with a single repetition it is the subset, which takes
+    the subsets as independent and is therefore only a rough guide.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `run_experiment`, or from `by_repetition` with at least two repetitions.
+    unit : str, optional
+        A column whose values mark independent parts; by default as said above.
+    confidence_level : float, default=0.95
+        Level of the t intervals over the units' means, cut to [0, 1] for shares.
+
+    Returns
+    -------
+    DataFrame
+        One row for each σ, metric and tie rule: ``win``, ``win_low``, ``win_high``, the same for
+        ``loss``, ``tie``, ``lead`` (win less loss) and ``gain``, and ``n_units``.
+
+    Examples
+    --------
+    >>> table = run_experiment(sigmas=[0.2], n_candidates=10, n_sets=20)
+    >>> summary = shares(table)
+    >>> bool((summary.win_low <= summary.win).all())
+    True
+    """
+    check_interval("confidence_level", confidence_level, 0, 1, left_open=True)
+    keys = ["sigma", "metric", "tie_break"]
+    if unit is None:
+        unit = "repetition" if len(table["repetition"].unique()) > 1 else "subset"
+    if unit not in table:
+        raise ValueError("table must hold at least two repetitions, or subsets, got one of each.")
+    values = ["win", "loss", "tie", "lead", "gain"]
+    table = table.assign(lead=table["win"] - table["loss"])
+    units = table.groupby([*keys, unit], sort=False)[values].mean().groupby(keys, sort=False)
+    n_units = units.size()
+    mean, error = units.mean(), units.sem()
+    reach = error.mul(stats.t.ppf((1 + confidence_level) / 2, n_units - 1), axis=0)
+    limits = {"lead": (-1, 1), "gain": (-np.inf, np.inf)}
+    columns = {}
+    for value in values:
+        low, high = limits.get(value, (0, 1))
+        columns[value] = mean[value]
+        columns[f"{value}_low"] = (mean[value] - reach[value]).clip(low, high)
+        columns[f"{value}_high"] = (mean[value] + reach[value]).clip(low, high)
+    return pd.DataFrame({**columns, "n_units": n_units}).reset_index()
+
+
+def tuned(runs: pd.DataFrame) -> pd.DataFrame:
+    """Return each repetition's shares at the σ with the largest lead, chosen in two ways.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        From `by_repetition`, with at least two repetitions.
+
+    Returns
+    -------
+    DataFrame
+        Rows of ``runs``, with a column ``chosen_on``: "same" picks σ on the repetition that it is
+        reported on, as the paper does; "others" on all other repetitions, so that the report is
+        of data that the choice has not seen. Of equal leads the smallest σ is taken.
+
+    Examples
+    --------
+    >>> runs = by_repetition(run_experiment(n_repetitions=2, sigmas=[1e-6, 0.2], n_candidates=10))
+    >>> tuned(runs).groupby("chosen_on").size().to_dict()
+    {'others': 48, 'same': 48}
+    """
+    n_repetitions = runs["repetition"].nunique()
+    if n_repetitions < 2:
+        raise ValueError(f"runs must hold at least two repetitions, got {n_repetitions}.")
+    runs = runs.assign(lead=runs["win"] - runs["loss"]).sort_values("sigma", kind="stable")
+    group = ["metric", "tie_break"]
+    total = runs.groupby([*group, "sigma"])["lead"].transform("sum")
+    criteria = {"same": runs["lead"], "others": total - runs["lead"]}
+    picked = []
+    for chosen_on, criterion in criteria.items():
+        best = criterion.round(12).groupby([runs[c] for c in (*group, "repetition")]).idxmax()
+        picked.append(runs.loc[best].assign(chosen_on=chosen_on))
+    return pd.concat(picked, ignore_index=True).drop(columns="lead")
+
+
+def breast_arithmetic() -> pd.DataFrame:
+    """Count the breast-cancer table's rows, cases and gaps.
+
+    Returns
+    -------
+    DataFrame
+        One row: ``samples``, ``positives`` and ``missing`` (entries).
+
+    Examples
+    --------
+    >>> breast_arithmetic().loc[0].to_dict()
+    {'samples': 569, 'positives': 212, 'missing': 0}
+    """
+    data = datasets.load_breast_cancer()
+    gaps = int(data.X.isna().sum().sum())
+    return pd.DataFrame(
+        {"samples": [len(data.X)], "positives": [int(data.y.sum())], "missing": [gaps]}
+    )
+
+
+def cervical_arithmetic() -> pd.DataFrame:
+    """Count the cervical table's rows, columns and cases, step by step.
+
+    Returns
+    -------
+    DataFrame
+        One row a step: ``step``, ``rows``, ``columns`` (features and outcomes), ``features``,
+        ``positives`` (of the Schiller test) and ``gaps`` (missing entries).
+
+    Raises
+    ------
+    DataUnavailableError
+        There is no copy of the data and none can be downloaded.
+    """
+    published = obtain("cervical_cancer")[0]
+    targets = list(datasets.CERVICAL_TARGETS)
+    dense = published.loc[:, published.isna().mean() <= 0.5]
+    steps = {
+        "as published": published,
+        "without columns over half missing": dense,
+        "of these, complete rows": dense.dropna(),
+        "instead, gaps filled by 5-NN": datasets.load_cervical_cancer(missing="knn").X.join(
+            published[targets]
+        ),
+        "complete rows of all columns": published.dropna(),
+    }
+    rows = [
+        {
+            "step": step,
+            "rows": len(frame),
+            "columns": frame.shape[1],
+            "features": frame.shape[1] - len(targets),
+            "positives": int(frame["Schiller"].sum()),
+            "gaps": int(frame.isna().sum().sum()),
+        }
+        for step, frame in steps.items()
+    ]
+    return pd.DataFrame(rows)

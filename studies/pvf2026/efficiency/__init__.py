@@ -1,0 +1,1 @@
+"""Intervention Efficiency: the closed form, checked."""

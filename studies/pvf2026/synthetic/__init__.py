@@ -1,0 +1,1 @@
+"""The synthetic sweep, and what explains its results."""

@@ -1,0 +1,281 @@
+"""The built book in a real browser: from disk without a network, and from a server's sub-path."""
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from conftest import REPOSITORY
+from playwright.sync_api import BrowserContext, Page
+
+from book.tools.build import toc_entries
+
+pytestmark = pytest.mark.browser
+
+ENTRIES = toc_entries(REPOSITORY)
+# What axe looks at: by day everything, at night contrast again, on a phone the rest again.
+SETTINGS = {
+    ("desktop", "light"): {},
+    ("desktop", "dark"): {"runOnly": ["color-contrast"]},
+    ("phone", "dark"): {"rules": {"color-contrast": {"enabled": False}}},
+}
+PAPER = {"width": 718, "height": 1000}  # A4 within margins of 1 cm, in CSS pixels
+WIDTHS = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 360, "height": 740}}
+DARK = "localStorage.setItem('mode', 'dark'); localStorage.setItem('theme', 'dark');"
+TYPESET = """async () => {
+    if (document.querySelector('.math, mjx-container') && window.MathJax?.startup) {
+        await MathJax.startup.promise;
+    }
+    await document.fonts.ready;
+}"""
+# Code that does not fit beside the contents of its page.
+SCROLLING = """() => [...document.querySelectorAll('article pre')]
+    .filter((e) => e.scrollWidth > e.clientWidth).map((e) => e.innerText.slice(0, 200))"""
+# Elements of the text that paper would cut off, and those of the frame that it would show.
+CLIPPED = """() => {
+    const shown = (e) => e.checkVisibility() && e.getBoundingClientRect().width > 1;
+    const inner = [...document.querySelectorAll(
+        'article :is(p, pre, table, img, svg, figure, form, mjx-container)')];
+    const wide = inner.filter((e) => shown(e) && !e.closest('mjx-assistive-mml, .visually-hidden')
+        && (e.getBoundingClientRect().right > window.innerWidth + 1
+            || (getComputedStyle(e).overflowX !== 'visible' && e.scrollWidth > e.clientWidth + 1)));
+    const frame = [...document.querySelectorAll(
+        '.bd-sidebar, .bd-header-article, .prev-next-footer, .copybtn, .headerlink')].filter(shown);
+    return [...wide, ...frame].map((e) => e.outerHTML.slice(0, 120));
+}"""
+PICTURES = """() => [...document.querySelectorAll('img')].map(
+    image => ({source: image.src, width: image.naturalWidth, alt: image.alt}))"""
+
+
+@dataclass
+class Visit:
+    """What a browser met with on one page."""
+
+    console: list[str] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    hosts: set[str] = field(default_factory=set)
+    text: str = ""
+    formulas: int = 0
+    typeset: int = 0
+    faulty_formulas: int = 0
+    pictures: list[dict] = field(default_factory=list)
+    overflow: int = 0
+    scrolling: list[str] = field(default_factory=list)
+    findings: list[str] = field(default_factory=list)
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    """Serves files without a line in the log for each."""
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def server(executable, built_book, tmp_path_factory) -> Iterator[str]:
+    """Serve the book under ``/repo/`` of a server on this machine, as project pages are."""
+    root = tmp_path_factory.mktemp("server")
+    (root / "repo").symlink_to(built_book.html, target_is_directory=True)
+    httpd = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(root)))
+    threading.Thread(target=httpd.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{httpd.server_port}/repo/"
+    httpd.shutdown()
+    httpd.server_close()
+
+
+@pytest.fixture(scope="module")
+def address(server, built_book) -> Callable[[str, str], str]:
+    """Return the address of a page: from disk or from the server."""
+    starts = {"disk": built_book.html.as_uri() + "/", "server": server}
+    return lambda origin, page: starts[origin] + page
+
+
+@pytest.fixture(scope="module")
+def visit(browser, address) -> Callable[..., Visit]:
+    """Return a function that opens a page once for each setting and remembers what it met with."""
+    visits: dict[tuple, Visit] = {}
+
+    def get(
+        entry: str, origin: str = "disk", width: str = "desktop", theme: str = "light"
+    ) -> Visit:
+        key = (entry, origin, width, theme)
+        if key not in visits:
+            context = browser.new_context(viewport=WIDTHS[width], offline=origin == "disk")
+            if theme == "dark":
+                context.add_init_script(DARK)
+            # Where a page comes from makes no difference to axe.
+            audit = SETTINGS[width, theme] if origin == "disk" else None
+            visits[key] = _look(context, address(origin, f"{entry}.html"), audit)
+            context.close()
+        return visits[key]
+
+    return get
+
+
+def _watch(page: Page) -> Visit:
+    """Note what goes wrong on a page from here on."""
+    seen = Visit()
+    page.on(
+        "console", lambda m: seen.console.append(m.text) if m.type in ("error", "warning") else None
+    )
+    page.on("pageerror", lambda error: seen.console.append(str(error)))
+    page.on("requestfailed", lambda request: seen.failed.append(request.url))
+    page.on("response", lambda r: seen.failed.append(r.url) if r.status >= 400 else None)
+    page.on("request", lambda request: seen.hosts.add(_host(request.url)))
+    return seen
+
+
+def _host(url: str) -> str:
+    match = re.match(r"(?:https?|wss?)://([^/]+)", url)
+    return match.group(1) if match else ""
+
+
+def _look(context: BrowserContext, url: str, audit: dict | None) -> Visit:
+    page = context.new_page()
+    seen = _watch(page)
+    page.goto(url, wait_until="load")
+    page.evaluate(TYPESET)
+    seen.text = page.inner_text("article")
+    seen.formulas = page.locator("article .math").count()
+    seen.typeset = page.locator("article .math mjx-container").count()
+    seen.faulty_formulas = page.locator("mjx-merror").count()
+    seen.pictures = page.evaluate(PICTURES)
+    seen.overflow = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    seen.scrolling = page.evaluate(SCROLLING)
+    seen.findings = _audit(page, audit) if audit is not None else []
+    return seen
+
+
+def _audit(page: Page, scope: dict) -> list[str]:
+    """List axe's serious and critical findings."""
+    # Without preload axe reads no style sheet by itself, which a browser refuses from disk.
+    options = {"preload": False, "resultTypes": ["violations"], **scope}
+    found = Axe().run(page, options=options).response["violations"]
+    return [
+        f"{rule['id']} ({rule['impact']}): {node['html'][:200]}"
+        for rule in found
+        if rule["impact"] in ("serious", "critical")
+        for node in rule["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("origin", ["disk", "server"])
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_page_loads_in_silence(visit, address, entry, origin):
+    """Cases 16, 17: no console error or warning, no failed request, no other host asked."""
+    seen = visit(entry, origin)
+    assert seen.console == []
+    assert seen.failed == []
+    assert seen.hosts == {_host(address(origin, ""))}
+
+
+@pytest.mark.parametrize("origin", ["disk", "server"])
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_formulas_are_typeset(visit, entry, origin):
+    """Case 16: every formula becomes MathJax's output, without a network, and none is at fault."""
+    seen = visit(entry, origin)
+    assert seen.typeset == seen.formulas
+    assert seen.faulty_formulas == 0
+    assert not re.search(r"\\[(\[]|\$\$", seen.text)
+
+
+def test_methods_page_has_formulas(visit):
+    """The check above is not empty: the page on methods is full of formulas."""
+    assert visit("book/methods").formulas > 20
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_pictures_show_and_are_described(visit, entry):
+    """No picture is missing, and each says in words what it shows."""
+    pictures = visit(entry).pictures
+    assert [p["source"] for p in pictures if p["width"] == 0] == []
+    assert [p["source"][-60:] for p in pictures if len(p["alt"].split()) < 3] == []
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+@pytest.mark.parametrize(("width", "theme"), SETTINGS)
+def test_page_is_accessible(visit, entry, width, theme):
+    """Axe finds nothing serious or critical, by day, by night or on a phone."""
+    assert visit(entry, width=width, theme=theme).findings == []
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_page_fits_a_phone_in_the_dark(visit, entry):
+    """At 360 pixels and at night nothing scrolls sideways; pictures and formulas show."""
+    seen = visit(entry, width="phone", theme="dark")
+    assert seen.overflow <= 0
+    assert seen.console == []
+    assert [p["source"] for p in seen.pictures if p["width"] == 0] == []
+    assert seen.typeset == seen.formulas
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_code_fits_its_column(visit, entry):
+    """At 1280 pixels no code scrolls sideways."""
+    assert visit(entry).scrolling == []
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_page_prints_sensibly(browser, address, entry):
+    """On A4 the frame is gone, nothing is cut off at the side, and the PDF has pages."""
+    context = browser.new_context(viewport=PAPER, offline=True)
+    page = context.new_page()
+    page.goto(address("disk", f"{entry}.html"), wait_until="load")
+    page.evaluate(TYPESET)
+    page.emulate_media(media="print")
+    assert page.evaluate(CLIPPED) == []
+    assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+    assert page.inner_text("article h1")
+    margin = dict.fromkeys(("top", "right", "bottom", "left"), "1cm")
+    document = page.pdf(format="A4", margin=margin)
+    n_pages = len(re.findall(rb"/Type\s*/Page\b", document))
+    height = page.evaluate("document.querySelector('article').getBoundingClientRect().height")
+    assert n_pages >= max(1, height // 1100)
+    context.close()
+
+
+@pytest.mark.parametrize("origin", ["disk", "server"])
+def test_search_finds(browser, address, origin):
+    """Search works from disk and from a sub-path: 'capacity' has hits, which lead to pages."""
+    context = browser.new_context(offline=origin == "disk")
+    page = context.new_page()
+    seen = _watch(page)
+    page.goto(address(origin, "search.html?q=capacity"))
+    hits = page.locator("#search-results ul.search li a")
+    hits.first.wait_for(timeout=20_000)
+    page.wait_for_load_state("networkidle")
+    assert (seen.console, seen.failed) == ([], [])
+    hits.first.click()
+    assert "capacity" in page.inner_text("article").lower()
+    context.close()
+
+
+@pytest.mark.parametrize("origin", ["disk", "server"])
+def test_search_field_works(browser, address, origin):
+    """A query typed into the field of any page, by keyboard alone, brings pages that hold it."""
+    context = browser.new_context(offline=origin == "disk")
+    page = context.new_page()
+    seen = _watch(page)
+    page.goto(address(origin, "book/methods.html"))
+    page.keyboard.press("Control+k")
+    page.keyboard.type("prevalence")
+    page.keyboard.press("Enter")
+    for name in ("methods", "01_ie_derivation"):
+        page.locator(f"#search-results ul.search li a[href*='{name}.html']").first.wait_for()
+    assert (seen.console, seen.failed) == ([], [])
+    context.close()
+
+
+@pytest.mark.parametrize("origin", ["disk", "server"])
+def test_start_page_leads_to_the_book(browser, address, origin):
+    """index.html shows the book's first page."""
+    context = browser.new_context(offline=origin == "disk")
+    page = context.new_page()
+    page.goto(address(origin, "index.html"))
+    page.wait_for_selector("article h1")
+    assert "Rashomon effect" in page.inner_text("article h1")
+    context.close()

@@ -1,0 +1,230 @@
+"""How long a run will take and how far it is: against candidates that sleep for a set time."""
+
+import io
+import re
+import time
+
+import numpy as np
+import own_pool
+import pytest
+from click.testing import CliRunner
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from pvf.select import run_time as _run_time
+from pvf.select import choose as own_selection
+from pvf.__main__ import main
+from pvf.select.run_time import Progress, expected_seconds, in_words, without_a_trace
+from pvf.select.candidates import make_pool
+from pvf.select.csv_table import TableError
+from pvf.select.read import load_own_data
+from pvf.select.choose import select
+
+QUICK = {"n_sets": 3, "n_repeats": 1, "n_bootstraps": 50, "sigmas": [], "capacity": 0.3}
+
+
+@pytest.fixture(scope="module")
+def csv(tmp_path_factory):
+    """Write a table of twelve numbers and an outcome."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    path = tmp_path_factory.mktemp("own") / "breast.csv"
+    X.iloc[:, :12].assign(diagnosis=np.where(y == 0, "malignant", "benign")).to_csv(
+        path, index=False
+    )
+    return path
+
+
+@pytest.fixture(scope="module")
+def data(csv):
+    """Load it."""
+    return load_own_data(csv, "diagnosis")
+
+
+class Terminal(io.StringIO):
+    """Standard error, on a terminal."""
+
+    def isatty(self):
+        """Say so."""
+        return True
+
+
+# --- how long -------------------------------------------------------------------------------------
+
+
+def test_pool_takes_what_its_kinds_take_each_by_its_number():
+    """Ten candidates of one kind and five of another, some of each timed, add up to the whole."""
+    pool = {f"a{i}": LogisticRegression() for i in range(10)}
+    pool |= {f"b{i}": DecisionTreeClassifier() for i in range(5)}
+    asked = []
+
+    def times_of(name, estimator):
+        asked.append(name)
+        return np.array([1.0, 2.0]) if name.startswith("a") else np.array([10.0, 0.0])
+
+    np.testing.assert_array_equal(expected_seconds(pool, times_of), [60, 20])
+    assert asked == ["a0", "a3", "a6", "a9", "b0", "b1", "b3", "b4"]
+
+
+def test_slow_kind_is_timed_once(monkeypatch):
+    """Where one candidate takes long, the probe does not wait for more of its kind."""
+    monkeypatch.setattr(_run_time, "LONG", 0.0)
+    asked = []
+    pool = {f"a{i}": LogisticRegression() for i in range(10)}
+    total = expected_seconds(pool, lambda name, _: (asked.append(name), np.array([3.0]))[1])
+    assert (asked, total) == (["a0"], 30)
+
+
+def test_expected_time_is_that_of_sleeping_candidates(data, monkeypatch):
+    """Twelve fits, three sets at one level, eleven refits with predictions: summed by hand."""
+    seen = []
+    monkeypatch.setattr(
+        own_selection, "_refuse_a_long_run", lambda seconds, *_: seen.append(seconds)
+    )
+    select(data, pool="own_pool:sleepy", **QUICK)
+    (found,) = seen
+    by_hand = {"candidates": 12 * 0.05, "PVF": 12 * 0.02, "PMV": 12 * 11 * (0.05 + 0.02)}
+    assert found["candidates"] == pytest.approx(by_hand["candidates"], rel=0.3)
+    assert found["PMV"] == pytest.approx(by_hand["PMV"], rel=0.3)
+    # The three sets are few rows: they are predicted in one call, as in the run itself.
+    assert found["PVF"] == pytest.approx(by_hand["PVF"], rel=0.5)
+
+
+def test_probe_leaves_no_trace():
+    """A candidate without a seed draws after the probe what it would have drawn without it."""
+    np.random.seed(3)  # noqa: NPY002
+    with without_a_trace():
+        np.random.random(5)  # noqa: NPY002
+    drawn = np.random.random()  # noqa: NPY002
+    assert drawn == np.random.RandomState(3).random()
+
+
+# --- what takes too long --------------------------------------------------------------------------
+
+
+def test_run_that_takes_too_long_is_refused_before_it_begins(data):
+    """One line says how long, how large, and what would do; only the probe's fits were made."""
+    own_pool.Sleepy.fits = 0
+    with pytest.raises(TableError, match="would take less than a minute") as caught:
+        select(data, pool="own_pool:sleepy", most_minutes=0.01, **QUICK)
+    assert "12 candidates, 569 rows, 12 columns" in str(caught.value)
+    assert "--most-minutes 5 lets it run" in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+    assert own_pool.Sleepy.fits <= 2 * 4
+
+
+def test_what_the_refusal_advises_is_enough():
+    """As many minutes, or as few perturbed sets, as it names keep to the bound by arithmetic."""
+    seconds = {"candidates": 60.0, "PVF": 6000.0, "PMV": 120.0}
+    with pytest.raises(TableError) as caught:
+        own_selection._refuse_a_long_run(seconds, 30, "x", 100)
+    text = str(caught.value)
+    assert int(re.search(r"--most-minutes (\d+)", text)[1]) >= 103
+    sets = int(re.search(r"(\d+) perturbed sets", text)[1])
+    assert sets >= 15
+    assert 1 + 2 + 100 * sets / 100 <= 30
+    with pytest.raises(TableError) as caught:
+        own_selection._refuse_a_long_run(seconds | {"PMV": 3000.0}, 30, "x", 100)
+    assert "perturbed sets" not in str(caught.value)  # none are few enough
+    assert own_selection._refuse_a_long_run(seconds, 103.1, "x", 100) is None
+
+
+def test_command_refuses_in_one_line_and_an_option_raises_the_bound(csv):
+    """Exit code 1 and one line; with more minutes the same command runs, and says nothing."""
+    words = f"--target diagnosis --capacity 0.3 --sets 2 --pool own_pool:numbers_only {csv}".split()
+    done = CliRunner().invoke(main, ["select", *words, "--most-minutes", "0.0001"])
+    assert done.exit_code == 1
+    assert re.fullmatch(
+        r"Error: This run would take [^\n]+--most-minutes 5 lets [^\n]+\n", done.stderr
+    )
+    done = CliRunner().invoke(main, ["select", *words, "--most-minutes", "5"])
+    assert (done.exit_code, done.stderr) == (0, "")
+
+
+def test_bound_and_progress_change_no_result(data):
+    """What runs gives the same scores whatever the bound, and its settings name none."""
+    one = select(data, pool="own_pool:numbers_only", progress=True, most_minutes=3, **QUICK)
+    two = select(data, pool="own_pool:numbers_only", progress=False, most_minutes=9e9, **QUICK)
+    assert one.scores.equals(two.scores)
+    assert one.settings == two.settings
+    assert "most_minutes" not in one.settings
+
+
+def test_pool_to_time_has_as_many_pairs_as_the_pool_to_fit(data):
+    """Without looking which columns lead there are as many candidates of each kind."""
+    y = data.y
+    timed, fitted = (
+        make_pool("pairs,trees", data.features, data.X, y, screen=screen)
+        for screen in (False, True)
+    )
+    assert len(timed) == len(fitted) == 45 + 32
+    assert list(timed) != list(fitted)
+
+
+# --- how far --------------------------------------------------------------------------------------
+
+
+def test_line_a_minute_where_there_is_no_terminal(capfd, monkeypatch):
+    """A step of several minutes is told of by a clock, also where nobody asked for progress."""
+    monkeypatch.setattr(_run_time, "EVERY", 0.05)
+    with Progress("select", show=None) as run:
+        run.stage("sleeping", 7)
+        run.step()
+        time.sleep(0.4)
+    lines = capfd.readouterr().err.splitlines()
+    assert len(lines) >= 3
+    assert set(lines) == {"select: 0 min: sleeping (1 of 7)"}
+
+
+@pytest.mark.parametrize("show", [None, False])
+def test_long_run_says_at_once_how_long_unless_silenced(capfd, show):
+    """From a minute on the expected time and each stage are said without a request."""
+    with Progress("select", show=show) as run:
+        run.expect(0.9, "short")
+        run.stage("first")
+        run.expect(32.0, "77 candidates")
+        run.stage("second", 5)
+    expected = [
+        "select: about 32 minutes: 77 candidates",
+        "select: 0 min: second (0 of 5); about 32 minutes in all",
+    ]
+    assert capfd.readouterr().err.splitlines() == ([] if show is False else expected)
+
+
+def test_terminal_shows_each_stage_before_its_first_step(monkeypatch):
+    """However fast the steps are, the bar names every stage, and the expected time stands above."""
+    screen = Terminal()
+    monkeypatch.setattr("sys.stderr", screen)
+    with Progress("select", show=None) as run:
+        run.expect(0.1, "3 candidates")
+        for stage in ("fitting", "PVF", "PMV"):
+            run.stage(stage, 2)
+            run.step()
+    shown = screen.getvalue()
+    assert "select: less than a minute: 3 candidates" in shown
+    assert all(f"{stage}: " in shown for stage in ("fitting", "PVF", "PMV"))
+
+
+def test_bar_moves_on_by_the_clock(monkeypatch):
+    """On a terminal the seconds go on during a long step."""
+    screen = Terminal()
+    monkeypatch.setattr("sys.stderr", screen)
+    with Progress("select", show=None) as run:
+        run.stage("sleeping", 2)
+        before = len(screen.getvalue())
+        time.sleep(1.4)
+        assert len(screen.getvalue()) > before
+
+
+@pytest.mark.parametrize(
+    ("minutes", "words"),
+    [
+        (0.99, "less than a minute"),
+        (1, "about 1 minute"),
+        (1.6, "about 2 minutes"),
+        (1440, "about 1,440 minutes"),
+    ],
+)
+def test_minutes_are_said_roughly(minutes, words):
+    """No more digits than a probe knows."""
+    assert in_words(minutes) == words

@@ -1,0 +1,160 @@
+"""Tables made anew against the committed ones."""
+
+import dataclasses
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from studies.kit import results as store
+from pvf.__main__ import main
+from studies.data.datasets import DataUnavailableError
+from studies.kit.results import read_result, run_blocks, write_result
+from studies.kit import agreement
+from studies import catalogue as tables
+
+
+def runs(seed: int, shift: float = 0.0) -> pd.DataFrame:
+    """Two rules at two noise levels over forty repetitions, one rule better by `shift`."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        {
+            "repetition": r,
+            "sigma": sigma,
+            "rule": rule,
+            "win": rng.normal(shift if rule == "b" else 0),
+        }
+        for r in range(40)
+        for sigma in (0.1, 0.2)
+        for rule in ("a", "b")
+    ]
+    return pd.DataFrame(rows)
+
+
+def counts(seed: int, share: float) -> pd.DataFrame:
+    """Choices out of a thousand in three configurations."""
+    n = np.random.default_rng(seed).binomial(1000, share, size=3)
+    return pd.DataFrame({"mu": [0.1, 0.2, 0.3], "n_selected": n, "n_repetitions": 1000})
+
+
+@pytest.mark.parametrize(
+    ("fresh", "committed", "kind"),
+    [
+        pytest.param(runs(1), runs(1), "same bits", id="the same"),
+        pytest.param(
+            runs(1).assign(win=runs(1)["win"] * (1 + 1e-9)), runs(1), "same numbers", id="rounding"
+        ),
+        pytest.param(runs(2), runs(1), "within intervals", id="another seed"),
+        pytest.param(runs(2, shift=2.0), runs(1), "differs", id="another truth"),
+        pytest.param(runs(2).drop(columns="win"), runs(1), "differs", id="a column less"),
+        pytest.param(runs(1).assign(rule="a"), runs(1), "differs", id="other keys"),
+        pytest.param(runs(1)[:-4], runs(1), "within intervals", id="a repetition less"),
+        pytest.param(counts(2, 0.3), counts(1, 0.3), "within intervals", id="counts, another seed"),
+        pytest.param(counts(2, 0.6), counts(1, 0.3), "differs", id="counts, another truth"),
+    ],
+)
+def test_kind_of_agreement(fresh, committed, kind):
+    """Equal tables, rounding, chance and change are told apart."""
+    assert agreement.compare(fresh, committed).kind == kind
+
+
+def test_estimates_are_means_over_repetitions_with_their_standard_errors():
+    """The estimates equal NumPy's means and standard errors; a noise level is a key, no number."""
+    table = runs(3)
+    found = agreement.estimates(table)
+    assert len(found) == 4
+    part = table.query("sigma == 0.2 and rule == 'b'")["win"].to_numpy()
+    row = found.loc[(0.2, "b", "win")]
+    assert row["mean"] == pytest.approx(part.mean())
+    assert row["error"] == pytest.approx(part.std(ddof=1) / np.sqrt(40))
+
+
+def test_two_runs_of_one_truth_rarely_differ():
+    """Of 200 pairs of independent runs at most 5%, give or take chance, are said to differ."""
+    kinds = [agreement.compare(runs(2 * i), runs(2 * i + 1)).kind for i in range(200)]
+    assert kinds.count("differs") <= 20
+
+
+@pytest.fixture
+def committed(tmp_path, monkeypatch):
+    """Register one small table, committed in a folder of its own."""
+    folder = tmp_path / "committed"
+    monkeypatch.setattr(store, "results_folder", lambda: folder)
+
+    def make(*, seed, n_jobs, out):
+        return runs(seed).assign(seconds=float(np.random.default_rng().random()))
+
+    small = tables.FullTable(make=make, settings={}, seed=5, notes="", measured=("seconds",))
+    monkeypatch.setattr(agreement, "TABLES", {"small": small})
+    monkeypatch.setattr(tables, "TABLES", {"small": small})
+    write_result(
+        runs(5).assign(seconds=1.0), "small", settings={}, seed=5, wall_time=1, folder=folder
+    )
+    return small
+
+
+def test_tables_are_made_anew_and_compared(committed, tmp_path):
+    """A table that comes out the same but for its measured times has the same bits."""
+    lines = []
+    found = agreement.check_tables(folder=tmp_path / "fresh", report=lines.append)
+    assert {name: one.kind for name, one in found.items()} == {"small": "same bits"}
+    assert lines[0].startswith("table small: same bits (160 rows")
+    assert len(read_result("small", tmp_path / "fresh")[0]) == 160
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (DataUnavailableError("put adult.data into PVF_DATA_DIR"), "adult.data"),
+        (ModuleNotFoundError("No module named 'torch'", name="torch"), "torch"),
+    ],
+    ids=["data", "package"],
+)
+def test_what_cannot_be_made_here_is_named(committed, tmp_path, monkeypatch, error, reason):
+    """Missing data or an optional package is no disagreement, and is named."""
+
+    def make(**_):
+        raise error
+
+    changed = dataclasses.replace(committed, make=make)
+    monkeypatch.setitem(tables.TABLES, "small", changed)
+    found = agreement.check_tables(folder=tmp_path / "fresh")["small"]
+    assert found.kind == "not made"
+    assert reason in found.says
+
+
+@pytest.mark.parametrize(
+    ("seed", "code"), [(5, 0), (6, 0), (None, 1)], ids=["same", "chance", "other"]
+)
+def test_command_fails_only_if_a_table_differs(committed, monkeypatch, tmp_path, seed, code):
+    """`tables --check` prints a line a table and fails if the numbers are others."""
+
+    def make(**_):
+        table = runs(6, shift=3.0) if seed is None else runs(seed)
+        return table.assign(seconds=0.0)
+
+    monkeypatch.setitem(tables.TABLES, "small", dataclasses.replace(committed, make=make))
+    (tmp_path / "_toc.yml").touch()
+    (tmp_path / "notebooks").mkdir()
+    result = CliRunner().invoke(main, ["--root", str(tmp_path), "tables", "--check"])
+    assert result.exit_code == code, result.output
+    assert "1 tables against the committed ones" in result.output
+    assert (tmp_path / "build" / "tables" / "small.csv").is_file()
+
+
+def test_blocks_are_kept_where_the_environment_says(tmp_path, monkeypatch):
+    """With PVF_SHARDS set, blocks are kept there and read again, if the caller names no folder."""
+    monkeypatch.setenv("PVF_SHARDS", str(tmp_path))
+    calls = []
+
+    def compute(block):
+        calls.append(block)
+        return pd.DataFrame({"n": [block], "pid": [os.getpid()]})
+
+    first = run_blocks(compute, [1, 2], study="kept", settings={})
+    again = run_blocks(compute, [1, 2], study="kept", settings={})
+    assert calls == [1, 2]
+    assert first.equals(again)
+    assert len(list(tmp_path.rglob("*.parquet"))) == 2

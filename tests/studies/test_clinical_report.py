@@ -1,0 +1,312 @@
+"""Tables, figures and verdicts of the clinical chapters."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from studies.data import datasets
+from studies.kit.claims import claims
+from studies.pvf2026.clinical import run as clinical
+from studies.pvf2026.clinical import show as clinical_report
+
+IDS = ["BRE-1", "BRE-2", "BRE-3", "BRE-4"]
+CERVICAL_IDS = ["CER-1", "CER-2", "CER-3"]
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """Three small repetitions at the σ that the paper names."""
+    table = clinical.run_experiment(
+        n_repetitions=3, sigmas=[1e-3, 0.2, 0.3], n_candidates=10, n_sets=10
+    )
+    return clinical.by_repetition(table)
+
+
+def invented_runs(win, loss, n_runs=40, spread=0.04):
+    """Make runs whose shares scatter around given values."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for metric in clinical.METRICS:
+        for rule in clinical.TIE_RULES:
+            for sigma in (0.2, 0.3):
+                for repetition in range(n_runs):
+                    w, lo = np.clip(np.array([win, loss]) + rng.normal(0, spread, 2), 0, 1)
+                    rows.append((repetition, sigma, metric, rule, w, lo, 1 - w - lo, 0.0, 1, 1))
+    columns = ["repetition", "sigma", "metric", "tie_break", "win", "loss", "tie", "gain"]
+    return pd.DataFrame(rows, columns=[*columns, "n_tied_pvf", "n_tied_traditional"])
+
+
+def test_paper_numbers_stand_beside_ours(runs):
+    """Every claim's numbers appear unchanged; ours are the runs' means and central 95%."""
+    table = clinical_report.beside_paper(runs, IDS)
+    assert len(table) == 6 * len(clinical.TIE_RULES)
+    row = table.query("claim == 'BRE-2' and tie_break == 'last'").iloc[0]
+    assert [row["paper_win"], row["paper_loss"], row["paper_tie"]] == [48.0, 20.0, 32.0]
+    part = runs.query("sigma == 0.3 and metric == 'IE@0.3' and tie_break == 'last'")
+    assert row["mean_win"] == pytest.approx(100 * part["win"].mean())
+    assert row["low_win"] == pytest.approx(100 * np.percentile(part["win"], 2.5))
+
+
+@pytest.mark.parametrize(
+    ("win", "loss", "expected"),
+    [
+        (0.52, 0.18, {"BRE-1": "reproduced", "BRE-4": "reproduced"}),
+        (0.80, 0.10, {"BRE-1": "direction only", "BRE-3": "not reproduced"}),
+        (0.10, 0.60, {"BRE-1": "not reproduced", "BRE-4": "not reproduced"}),
+    ],
+    ids=["close", "larger", "opposite"],
+)
+def test_verdicts_follow_from_the_runs(win, loss, expected):
+    """The verdict is the weakest over a claim's metrics, and each verdict can come out."""
+    tables = {"breast_cancer": invented_runs(win, loss)}
+    found = {c: clinical_report.decide_shares(claims()[c], tables) for c in IDS}
+    assert {claim: found[claim].verdict for claim in expected} == expected
+    for finding in found.values():
+        assert finding.number == pytest.approx(100 * (win - loss), abs=3)
+        assert finding.low < finding.number < finding.high
+
+
+def test_agreement_notices_a_run_that_is_off():
+    """A run from the same distribution agrees; one with the opposite lead does not."""
+    full = invented_runs(0.5, 0.2)
+    same = full[full["repetition"] == 7]
+    assert clinical_report.agreement(same, full)["agrees"].mean() > 0.9
+    assert not clinical_report.agreement(invented_runs(0.1, 0.7, 1), full)["agrees"].any()
+
+
+def test_simulated_problems_know_the_truth():
+    """The true scores peak between the groups, where the closed form says."""
+    table = clinical_report.simulated_problems(20)
+    assert set(table["metric"]) == set(clinical.METRICS)
+    assert np.allclose(table[["win", "loss", "tie"]].sum(axis=1), 1)
+    # A stump at 1.5 flags the cases above it: F1 from the normal distribution by hand.
+    tp, fp = 0.3 * stats.norm.cdf(1.5), 0.7 * stats.norm.cdf(-1.5)
+    truth = clinical.scores_from_counts(
+        300 * stats.norm.cdf(1.5), 700 * stats.norm.cdf(-1.5), 300, 700
+    )
+    assert truth[5] == pytest.approx(2 * tp / (tp + fp + 0.3))
+
+
+def test_claims_of_the_chapter_are_complete():
+    """Claims with shares name metrics of the study, and their shares add up to 100%."""
+    for ids in (IDS, CERVICAL_IDS):
+        metrics = [metric for claim_id in ids for metric in claims()[claim_id]["metrics"]]
+        assert sorted(metrics) == sorted(clinical.METRICS)
+    for claim_id in (*IDS, *CERVICAL_IDS):
+        claim = claims()[claim_id]
+        assert claim["sigma"] in clinical.SIGMAS
+        assert claim["dataset"] in clinical.DATASETS
+        middles = [np.mean(value) for value in claim["numbers"].values()]
+        assert sum(middles) == pytest.approx(100)
+
+
+@pytest.mark.parametrize("draw", ["leads", "tie_rules", "gains"])
+def test_figures_show_every_metric_with_labelled_axes(runs, draw):
+    """Each figure has a titled panel for every metric and labels on both axes."""
+    function = getattr(clinical_report, f"figure_of_{draw}")
+    figure = (
+        function(runs, runs[runs["repetition"] == 0], IDS) if draw == "leads" else function(runs)
+    )
+    titles = {ax.get_title(loc) for ax in figure.axes for loc in ("left", "center")} - {""}
+    assert titles == set(clinical.METRICS)
+    assert figure.get_supxlabel()
+    assert figure.get_supylabel()
+    plt.close(figure)
+
+
+def test_readable_comparison_prints_what_the_table_holds(runs):
+    """Cells carry the paper's number, and our mean with the range of single runs."""
+    table = clinical_report.beside_paper(runs, ["BRE-4"])
+    text = clinical_report.readable_comparison(table)
+    row = table.iloc[0]
+    assert text["win: paper"].iloc[0] == "52"
+    expected = f"{row['mean_win']:.0f} ({row['low_win']:.0f} to {row['high_win']:.0f})"
+    assert text["win: ours"].iloc[0] == expected
+    assert text["verdict"].tolist() == table["verdict"].tolist()
+
+
+def test_optimism_of_tuning_is_the_difference_of_the_two_leads(runs):
+    """Leads chosen on the same and on other runs, their difference, and a t interval by hand."""
+    picked = clinical.tuned(runs)
+    text = clinical_report.readable_tuning(picked)
+    part = picked.query("metric == 'F1' and tie_break == 'first'")
+    lead = (100 * (part["win"] - part["loss"])).to_numpy().reshape(-1)
+    by_choice = part.assign(lead=lead).pivot_table(
+        index="repetition", columns="chosen_on", values="lead"
+    )
+    difference = by_choice["same"] - by_choice["others"]
+    half = stats.sem(difference) * stats.t.ppf(0.975, 2)
+    mean = difference.mean()
+    assert (difference >= -1e-9).all()
+    expected = f"{mean:.0f} ({mean - half:.0f} to {mean + half:.0f})"
+    assert text.loc["F1", "difference"] == expected
+
+
+def test_choices_within_ties_are_shares_of_the_runs(runs):
+    """Shares and gains are means over the runs under the random tie rule."""
+    table = clinical_report.choices_within_ties(runs, sigma=0.3)
+    part = runs.query("sigma == 0.3 and metric == 'F1' and tie_break == 'random'")
+    assert table.loc["F1"].tolist() == pytest.approx(
+        [
+            round(100 * part["within"].mean(), 1),
+            round(part["gain"].mean(), 4),
+            round(part["gain_within"].mean(), 4),
+        ]
+    )
+
+
+def test_other_tie_rules_are_named_where_they_differ():
+    """The headline is that of the first of tied candidates; a rule that disagrees is in words."""
+    runs = invented_runs(0.52, 0.18)
+    last = runs["tie_break"] == "last"
+    runs.loc[last, ["win", "loss"]] = [0.1, 0.6]
+    finding = clinical_report.decide_shares(claims()["BRE-1"], {"breast_cancer": runs})
+    assert finding.verdict == "reproduced"
+    assert "last of the tied: not reproduced" in finding.says
+    assert "random" not in finding.says
+
+
+@pytest.mark.parametrize(
+    ("positives", "verdict"), [(212, "reproduced"), (211, "not reproduced")], ids=["same", "other"]
+)
+def test_verdict_on_the_data_compares_exact_counts(positives, verdict):
+    """BRE-5 is reproduced by the exact counts only."""
+    table = pd.DataFrame({"samples": [569], "positives": [positives], "missing": [0]})
+    finding = clinical_report.decide_counts(claims()["BRE-5"], {"breast_data": table})
+    assert finding.verdict == verdict
+    assert str(positives) in finding.says
+
+
+def test_a_printed_range_is_judged_by_its_nearest_number():
+    """CER-2 holds where our interval meets the paper's range, and not beyond it."""
+    runs = invented_runs(0.5, 0.4, spread=0.01)
+    runs["sigma"] = 0.01
+    near = runs.assign(win=0.40, loss=0.34, tie=0.26)
+    inside = runs.assign(win=0.435, loss=0.365, tie=0.20)
+    for table, expected in ((inside, "reproduced"), (near, "direction only")):
+        found = clinical_report.beside_paper(table, ["CER-2"])
+        assert set(found["verdict"]) == {expected}
+        assert found["paper_win"].iloc[0] == pytest.approx(45)
+
+
+def test_lead_test_against_enumeration_of_signs():
+    """With six runs the p value counts the 64 sign patterns; the paper's own p is a sign test."""
+    runs = invented_runs(0.5, 0.4, n_runs=6, spread=0.08)
+    row = clinical_report.lead_tests(runs, ["BRE-1"]).iloc[0]
+    part = runs.query("sigma == 0.3 and metric == 'IE@0.1' and tie_break == 'first'")
+    lead = (part["win"] - part["loss"]).to_numpy()
+    signs = np.array(np.meshgrid(*[[-1, 1]] * 6)).reshape(6, -1)
+    means = lead @ signs / 6
+    share = min((means >= lead.mean() - 1e-12).mean(), (means <= lead.mean() + 1e-12).mean())
+    assert row["p_value"] == pytest.approx(min(1, 2 * share))
+    assert row["lead"] == pytest.approx(100 * lead.mean())
+    # 13 wins against 5 losses in 25 splits
+    assert row["naive_p"] == pytest.approx(2 * stats.binom(18, 0.5).cdf(5))
+    assert row["smallest_p"] == 2 / 2**5
+    assert row["below"] + row["same"] + row["above"] == pytest.approx(100)
+    assert row["below"] == pytest.approx(100 * (lead < 0.30).mean())
+
+
+def test_inflation_is_one_for_independent_splits():
+    """Where each run's splits are independent trials, the variance is theirs."""
+    rng = np.random.default_rng(1)
+    n_runs = 4000
+    counts = rng.multinomial(25, [0.5, 0.3, 0.2], n_runs) / 25
+    frame = pd.DataFrame(counts, columns=["win", "loss", "tie"])
+    frame = frame.assign(
+        repetition=range(n_runs), sigma=0.3, metric="IE@0.1", tie_break="first", gain=0.0
+    )
+    row = clinical_report.lead_tests(frame, ["BRE-1"], n_resamples=99).iloc[0]
+    assert row["inflation"] == pytest.approx(1, abs=0.08)
+
+
+def test_without_data_the_page_says_so_and_how_to_get_them(runs, monkeypatch):
+    """Missing data are forgiven with an instruction; altered data are not."""
+
+    def refuse(error):
+        def load(**_):
+            raise error("not here")
+
+        clinical._cohort.cache_clear()
+        monkeypatch.setattr(datasets, "load_cervical_cancer", load)
+
+    refuse(datasets.DataUnavailableError)
+    live = clinical_report.live_run("cervical-cancer", runs, n_repetitions=1, seed=0)
+    assert live.runs is None
+    assert live.reached is None
+    for word in ("did not run", "risk_factors_cervical_cancer.csv", "PVF_DATA_DIR", "fetch"):
+        assert word in live.note
+    clinical_report.figure_of_leads(runs, live.runs, IDS)
+    refuse(datasets.DataMismatchError)
+    with pytest.raises(datasets.DataMismatchError):
+        clinical_report.live_run("cervical-cancer", runs, n_repetitions=1, seed=0)
+
+
+def test_without_data_the_committed_counts_are_shown(monkeypatch):
+    """The data's arithmetic comes from the committed table, which says 858, 668 and 30."""
+
+    def absent(*_, **__):
+        raise datasets.DataUnavailableError("not here")
+
+    monkeypatch.setattr(clinical, "cervical_arithmetic", absent)
+    steps, found, origin = clinical_report.cervical_counts()
+    assert found == {"samples": 858, "usable": 668, "features": 30}
+    assert "not on this machine" in origin
+    assert len(steps) == 5
+
+
+def test_reached_figure_fills_as_many_places_as_cases_are_reached():
+    """The widths of a row's filled places add up to the mean, of 0.8 a place."""
+    reached = pd.DataFrame(
+        {
+            "sigma": 0.01,
+            "capacity": 0.1,
+            "chance": [1.0, 1.2],
+            "average": [2.0, 2.5],
+            "traditional": [3.1, 3.3],
+            "pvf": [4.0, 4.2],
+            "best": [9.0, 9.9],
+            "cases": [10.0, 10.0],
+        }
+    )
+    figure = clinical_report.figure_of_reached_cases(reached, sigma=0.01)
+    (ax,) = figure.axes
+    filled = [sum(bar.get_width() for bar in group) for group in ax.containers[1::2]]
+    assert filled == pytest.approx([0.8 * mean for mean in (1.1, 2.25, 3.2, 4.1, 9.45)])
+
+
+def test_single_runs_figure_marks_the_paper_in_every_panel():
+    """Each metric has a histogram of all runs and the paper's lead as a line."""
+    figure = clinical_report.figure_of_single_runs(invented_runs(0.5, 0.2), IDS)
+    assert len(figure.axes) == 6
+    for ax in figure.axes:
+        assert sum(bar.get_height() for bar in ax.patches) == 40
+    lines = [line.get_xdata()[0] for line in figure.axes[0].lines]
+    assert lines[-1] == pytest.approx(52 - 20)
+
+
+def test_effects_of_choices_against_scipy():
+    """Means, intervals and changes of a made-up table equal scipy's."""
+    rng = np.random.default_rng(4)
+    rows = [
+        (variant, r, 0.01, "F1", "first", *rng.random(2), 0.0, *rng.random(3))
+        for variant in ("base", "other")
+        for r in range(8)
+    ]
+    columns = ["variant", "repetition", "sigma", "metric", "tie_break", "win", "loss", "tie"]
+    columns += ["gain", "external_traditional", "external_average"]
+    choices = pd.DataFrame(rows, columns=columns)
+    effects = clinical_report.effects_of_choices(choices, sigma=0.01).set_index("variant")
+    lead = 100 * (choices["win"] - choices["loss"])
+    base, other = (lead[choices["variant"] == name] for name in ("base", "other"))
+    low, high = stats.ttest_ind(other, base, equal_var=False).confidence_interval()
+    row = effects.loc["other"]
+    assert (row["change"] - row["change_reach"], row["change"] + row["change_reach"]) == (
+        pytest.approx((low, high))
+    )
+    assert row["lead_reach"] == pytest.approx(stats.sem(other) * stats.t.ppf(0.975, 7))
+    assert effects.loc["base", "change"] == 0
+    text = clinical_report.readable_choices(effects.reset_index(), metric="F1")
+    assert text.loc["other", "lead (%)"].startswith(f"{other.mean():.0f} ± ")

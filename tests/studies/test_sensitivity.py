@@ -1,0 +1,152 @@
+"""The sensitivity analysis: peaks, parts of claims, verdicts, cost."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from studies.kit.claims import claims
+from studies.pvf2026.clinical import run as clinical
+from studies.pvf2026 import sensitivity
+from studies.pvf2026.synthetic.run import SIGMAS
+from studies.pvf2026.synthetic.show import PAPER_METRICS
+
+
+def invented(lead_at, *, spread=0.02, tie=0.3):
+    """Make 30 repetitions whose leads scatter around a function of (metric, σ)."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for metric in clinical.METRICS:
+        for sigma in clinical.SIGMAS:
+            for repetition in range(30):
+                lead = lead_at(metric, sigma) + rng.normal(0, spread)
+                win = (1 - tie + lead) / 2
+                rows.append((repetition, sigma, metric, "first", win, win - lead, tie))
+    columns = ["repetition", "sigma", "metric", "tie_break", "win", "loss", "tie"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def papers_cervical(metric, sigma):
+    """Return leads as the paper describes them for cervical cancer."""
+    if metric == "IE@0.1":
+        return 0.3 if sigma == 0.01 else 0.1
+    return -0.05 if sigma >= 0.1 and metric != "F1" else 0.1
+
+
+def papers_breast(metric, sigma):
+    """Return leads as the paper describes them for breast cancer."""
+    small = metric in ("IE@0.1", "IE@0.3", "F1")
+    if sigma <= 1e-4:
+        return 0.0
+    return 0.3 if sigma == (0.3 if small else 0.01) else 0.1
+
+
+def test_near_best_keeps_what_is_not_clearly_worse():
+    """A σ within the noise of the best stays, one far below goes, at any order of columns."""
+    rng = np.random.default_rng(3)
+    noise = rng.normal(0, 1, (40, 3))
+    table = pd.DataFrame(noise + np.array([10, 9.9, 2]), columns=[0.1, 0.2, 0.3])
+    assert sensitivity.near_best(table) == [0.1, 0.2]
+    assert sensitivity.near_best(table[[0.3, 0.2, 0.1]]) == [0.2, 0.1]
+    assert sensitivity.near_best(table[[0.3]]) == [0.3]
+
+
+def decided(cervical, breast):
+    """Judge the claims on the clinical data from invented full results."""
+    tables = {"cervical_cancer": cervical, "breast_cancer": breast}
+    return {c: sensitivity.decide(claims()[c], tables) for c in ("SEN-7", "SEN-8", "SEN-9")}
+
+
+def test_claims_hold_on_results_as_the_paper_describes_them():
+    """Each part holds where the results are the paper's, and the verdict is "reproduced"."""
+    breast = invented(papers_breast)
+    breast.loc[breast["sigma"] <= 1e-4, ["win", "loss", "tie"]] = [0.0, 0.0, 1.0]
+    found = decided(invented(papers_cervical), breast)
+    assert {finding.verdict for finding in found.values()} == {"reproduced"}
+    assert found["SEN-7"].number == pytest.approx(30, abs=1.5)
+    assert found["SEN-7"].low < 30 < found["SEN-7"].high
+
+
+def test_cost_needs_the_authors_machine():
+    """REAL-1 is untestable, and says what one run of both takes here."""
+    facts = {"wall_time": 6000.0, "settings": {"n_repetitions": 50}, "machine": {"cores": 2}}
+    tables = {name: pd.DataFrame() for name in ("cervical_cancer", "breast_cancer")}
+    for table in tables.values():
+        table.attrs["provenance"] = facts
+    finding = sensitivity.decide_cost(claims()["REAL-1"], tables)
+    assert finding.verdict == "untestable"
+    assert finding.number == pytest.approx(4)
+    assert "4.0 minutes on 2 cores" in finding.says
+
+
+@pytest.mark.parametrize(
+    ("cervical", "breast", "expected"),
+    [
+        (lambda *_: 0.0, lambda *_: 0.0, ["not reproduced"] * 3),
+        (
+            lambda metric, sigma: 0.2 * (sigma == 0.01) * (metric == "IE@0.1"),
+            lambda _, sigma: 0.2 * (sigma == 0.4),
+            ["direction only", "direction only", "not reproduced"],
+        ),
+        (lambda *_: -0.2, papers_breast, ["not reproduced", "direction only", "not reproduced"]),
+    ],
+    ids=["nothing", "main parts only", "opposite"],
+)
+def test_claims_fail_where_the_results_differ(cervical, breast, expected):
+    """A flat lead has no peak; the main part alone gives the direction only."""
+    found = decided(invented(cervical), invented(breast))
+    assert [finding.verdict for finding in found.values()] == expected
+
+
+def test_cost_is_the_time_of_one_repetition_beside_the_paper_s():
+    """50 repetitions in 100 minutes are two minutes each; core-minutes multiply by the cores."""
+    facts = {"wall_time": 6000.0, "settings": {"n_repetitions": 50}, "machine": {"cores": 2}}
+    table = sensitivity.cost({"one": facts, "other": facts})
+    assert table.loc["both"].tolist() == pytest.approx([4, 2, 8])
+    paper = claims()["REAL-1"]["numbers"]
+    assert table.loc["the paper, both", "core-minutes"] == paper["minutes"] * paper["cores"]
+
+
+def sweep_means(lead_at):
+    """Make group means with narrow intervals around a function of (n, group, metric, σ)."""
+    rows = [
+        (n, group, sigma, metric, rule, lead_at(n, group, metric, sigma))
+        for n in (50, 100)
+        for group in ("low", "moderate", "high")
+        for sigma in SIGMAS
+        for metric in PAPER_METRICS
+        for rule in ("first", "last", "even")
+    ]
+    columns = ["n_samples", "group", "sigma", "metric", "tie_break", "difference"]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.assign(low=table["difference"] - 1, high=table["difference"] + 1)
+
+
+def as_the_paper_says(n, group, metric, sigma):
+    """Return leads as the paper describes its Figures 12 to 17."""
+    if group == "high":
+        return 50 + 30 * np.log10(sigma / 1e-6)
+    if group == "low":
+        large = -20 if n == 100 or metric == "F1/accuracy" else 10
+        return large if sigma == 0.1 else (20 if sigma == 1e-2 else 50)
+    if n == 100 and metric in ("IE@0.7", "IE@0.9"):
+        return {1e-3: -12, 1e-2: -15, 0.1: -2}.get(sigma, -10)
+    return {1e-3: 30, 1e-2: 20, 0.1: 90}.get(sigma, 40)
+
+
+@pytest.mark.parametrize(
+    ("lead_at", "verdict"),
+    [
+        (as_the_paper_says, "reproduced"),
+        (lambda *_: 0.0, "not reproduced"),
+        (lambda n, group, metric, sigma: -as_the_paper_says(n, group, metric, sigma), None),
+    ],
+    ids=["paper", "nothing", "opposite"],
+)
+def test_synthetic_verdicts_follow_from_the_curves(lead_at, verdict):
+    """Curves as the paper describes them are reproduced; flat ones are not; opposite ones fail."""
+    table = sensitivity.synthetic_verdicts(sweep_means(lead_at), "even")
+    assert table.index.tolist() == [f"SEN-{number}" for number in range(1, 7)]
+    if verdict is None:
+        assert "reproduced" not in set(table["verdict"])
+    else:
+        assert set(table["verdict"]) == {verdict}

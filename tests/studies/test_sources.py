@@ -1,0 +1,178 @@
+"""Digests of the code that makes a table: what changes them, and what does not."""
+
+import subprocess
+from functools import cache
+
+import pytest
+from conftest import REPOSITORY
+
+from studies.kit.digest import changed_modules, read_source, table_code
+from studies.kit.results import read_result
+from studies.catalogue import TABLES
+
+TABLE_MODULE = '''
+from pvf.studies import deep
+from pvf.studies.flat import run, draw
+
+def _wrapped(**arguments):
+    """Wrap it."""
+    return deep.measure(**arguments)
+
+TABLES = {
+    "one": FullTable(make=run, settings={}),
+    "two": FullTable(make=_wrapped, settings={}),
+    **{f"many_{n}": FullTable(make=partial(run, n=n), settings={}) for n in ("a", "b")},
+}
+'''
+FLAT = '''
+import numpy as np
+from pvf import plotting
+
+LEVEL = 3
+
+class Data:
+    """Hold it."""
+    level: int = LEVEL
+
+def run(*, seed: int) -> Data:
+    """Run it."""
+    # at once
+    return Data(_helper(seed))
+
+def _helper(seed):
+    return np.exp(seed)
+
+def draw(table):
+    return plotting.PALETTE
+'''
+DEEP = """
+def measure(**arguments):
+    from pvf.studies.flat import _helper
+    return "known" if _helper(1) else plain
+"""
+PLOTTING = "PALETTE = []\n"
+DATA = "[known]\nrows = 3\n[other]\nrows = 4\n"
+FILES = {
+    "pvf/studies/tables.py": TABLE_MODULE,
+    "pvf/studies/flat.py": FLAT,
+    "pvf/studies/deep.py": DEEP,
+    "pvf/plotting.py": PLOTTING,
+    "pvf/datasets.toml": DATA,
+}
+
+
+def digests(name, path=None, old="", new=""):
+    """Digest an invented library after a change of one of its files."""
+    assert path is None or old in FILES[path]
+    changed = {p: text.replace(old, new) if p == path else text for p, text in FILES.items()}
+    return table_code(name, changed.get)
+
+
+@pytest.mark.parametrize(
+    ("path", "old", "new"),
+    [
+        ("pvf/studies/flat.py", "# at once", "# in time"),
+        ("pvf/studies/flat.py", '"""Run it."""', '"""Run it, and say so."""'),
+        ("pvf/studies/flat.py", "-> Data:", "-> object:"),
+        ("pvf/studies/flat.py", "seed: int", "seed: float"),
+        ("pvf/studies/flat.py", "Data(_helper(seed))", "Data(\n        _helper(seed),\n    )"),
+        ("pvf/studies/flat.py", "return plotting.PALETTE", "return table"),
+        ("pvf/plotting.py", "[]", "['red']"),
+        ("pvf/studies/deep.py", "plain", "fancy"),
+        ("pvf/studies/tables.py", "Wrap it.", "Wrap them."),
+        ("pvf/datasets.toml", "rows = 3", "rows = 5"),
+    ],
+    ids=[
+        "comment",
+        "docstring",
+        "annotation of the result",
+        "annotation of an argument",
+        "layout",
+        "figure",
+        "plotting",
+        "module not reached",
+        "another table",
+        "data not named",
+    ],
+)
+def test_changes_that_change_no_result_leave_the_digest(path, old, new):
+    """Comments, docstrings, annotations, layout, figures and other tables' code do not count."""
+    assert digests("one", path, old, new) == digests("one")
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "old", "new", "changed"),
+    [
+        ("one", "pvf/studies/flat.py", "np.exp", "np.log", ["pvf.studies.flat"]),
+        ("one", "pvf/studies/flat.py", "LEVEL = 3", "LEVEL = 4", ["pvf.studies.flat"]),
+        ("two", "pvf/studies/flat.py", "np.exp", "np.log", ["pvf.studies.flat"]),
+        ("two", "pvf/studies/deep.py", "_helper(1)", "_helper(2)", ["pvf.studies.deep"]),
+        ("two", "pvf/studies/tables.py", "**arguments)\n\n", "seed=1)\n\n", ["studies.catalogue"]),
+        ("two", "pvf/datasets.toml", "rows = 3", "rows = 5", ["pvf/datasets.toml"]),
+        ("one", "pvf/studies/tables.py", "make=run", "make=draw", None),
+    ],
+    ids=["helper", "constant", "local import", "attribute", "wrapper", "data", "other function"],
+)
+def test_changes_of_reached_code_are_named(name, path, old, new, changed):
+    """A change anywhere below the table's function shows, with the module's name."""
+    found = changed_modules(digests(name), digests(name, path, old, new))
+    assert found == changed if changed else found
+
+
+def test_tables_made_in_a_loop_are_found():
+    """A key that an f-string makes leads to the same code, and follows its changes."""
+    assert set(digests("many_a")) == set(digests("one"))
+    found = changed_modules(
+        digests("many_b"), digests("many_b", "pvf/studies/flat.py", "np.exp", "np.log")
+    )
+    assert found == ["pvf.studies.flat"]
+
+
+def test_a_table_that_is_none_is_refused():
+    """An unknown table is named."""
+    with pytest.raises(ValueError, match="'three'"):
+        digests("three")
+
+
+@cache
+def _at_commit(commit, path):
+    done = subprocess.run(
+        ["git", "-C", str(REPOSITORY.root), "show", f"{commit}:{path}"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout if done.returncode == 0 else None
+
+
+def recorded_code(name):
+    """Return the digests in a table's provenance, or those of the commit that it names."""
+    facts = read_result(name)[1]
+    if "code" in facts:
+        return facts["code"]
+    commit = facts["git"]["commit"]
+    if _at_commit(commit, "pvf/studies/tables.py") is None:
+        pytest.skip(f"{name} records no digests, and its commit is not in this clone's history")
+    return table_code(name, lambda path: _at_commit(commit, path))
+
+
+@pytest.mark.parametrize("name", sorted(TABLES))
+def test_committed_table_was_made_by_the_code_that_stands(name):
+    """No table is older than a change of the code that computes it."""
+    assert changed_modules(recorded_code(name), table_code(name)) == []
+
+
+@pytest.mark.parametrize("name", sorted(TABLES))
+def test_committed_table_was_made_from_a_clean_commit(name):
+    """Its provenance names the commit in which its code is to be found."""
+    git = read_result(name)[1]["git"]
+    assert git["dirty"] is False
+    assert len(git["commit"]) == 40
+
+
+def test_every_table_reaches_a_study():
+    """No digest is empty: each table's code lies in a study beside the list of tables."""
+    for name in TABLES:
+        studies = [module for module in table_code(name) if module.startswith("pvf.studies.")]
+        assert len(studies) >= 2, name
+    assert read_source("pvf/nowhere.py") is None

@@ -22,7 +22,7 @@ help: ## List the targets
 venv: .venv/installed ## Set up .venv from requirements.lock
 
 book: .venv/installed ## Run the notebooks that changed and build the book in _build/html
-	.venv/bin/python -m pvf book --mode '$(MODE)'
+	.venv/bin/python -m book.tools build --mode '$(MODE)'
 
 test: .venv/installed ## Run the tests
 	.venv/bin/python -m pytest
@@ -32,7 +32,7 @@ torch: .venv/installed ## Run the tests that need PyTorch, where its CPU build c
 	@if .venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade \
 		--target build/torch '$(TORCH)'; then \
 		PYTHONPATH=build/torch .venv/bin/python -m pytest \
-			tests/test_torch_perturbation.py tests/test_torch_networks.py; \
+			tests/pvf/test_torch_perturbation.py tests/studies/test_torch_networks.py; \
 	else \
 		echo '$(TORCH) cannot be had here: the tests that need PyTorch were not run.'; \
 	fi
@@ -41,23 +41,23 @@ lint: .venv/installed ## Check style, types and that each notebook is in step wi
 	.venv/bin/python -m ruff check .
 	.venv/bin/python -m ruff format --check .
 	.venv/bin/python -m mypy
-	.venv/bin/python -m pvf pairs --check
+	.venv/bin/python -m book.tools pairs --check
 
 bench: .venv/installed ## Measure speed and memory against the literal loop of the algorithm
 	.venv/bin/python tests/bench.py
 
 notebooks: .venv/installed ## Write each notebook anew from the script beside it
-	.venv/bin/python -m pvf pairs
+	.venv/bin/python -m book.tools pairs
 
 clean: ## Remove what was built and cached; .venv stays
 	rm -rf _build build dist pvf.egg-info book/chapters out.ipynb
 	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache
-	find pvf tests notebooks -name __pycache__ -prune -exec rm -rf {} +
+	find pvf studies book tests notebooks -name __pycache__ -prune -exec rm -rf {} +
 
 lock: ## Pin in requirements.lock the newest versions that pyproject.toml allows
 	"$(PYTHON)" -m venv --clear build/uv
 	build/uv/bin/python -m pip install --quiet uv
-	build/uv/bin/uv pip compile pyproject.toml --extra book --extra lint --extra test --universal --python-version 3.11 \
+	build/uv/bin/uv pip compile pyproject.toml --extra plot --extra studies --extra book --extra lint --extra test --universal --python-version 3.11 \
 		--generate-hashes --upgrade --quiet --custom-compile-command 'make lock' \
 		--output-file requirements.lock
 

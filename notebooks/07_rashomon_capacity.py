@@ -364,8 +364,8 @@ penalties.style.set_uuid("rashomon-penalties")
 # %%
 import pandas as pd
 
-from studies.capacity2022 import bridge_show as candidate_report
 from studies.capacity2022 import bridge as candidate_sets
+from studies.capacity2022 import bridge_show as candidate_report
 
 runs = [
     candidate_sets.run_candidate_sets(

@@ -63,11 +63,11 @@ seed = 0
 import tempfile
 from pathlib import Path
 
+from pvf.select import choose as own_selection
+from pvf.select import example as simulated_cohort
 from pvf.select import read as own_data
 from pvf.select import report as own_report
-from pvf.select import choose as own_selection
 from pvf.select.columns import kinds_frame, parse_kinds
-from pvf.select import example as simulated_cohort
 
 folder = tempfile.TemporaryDirectory()
 path = csv or simulated_cohort.write_cohort(

@@ -14,7 +14,6 @@ from typing import Any
 import click
 
 from pvf._text import on_console
-from book.tools.project import BookError
 
 __all__ = ["SEED", "Jobs", "Number", "OneLineGroup", "PathTo", "say"]
 
@@ -69,9 +68,12 @@ class PathTo(click.Path):
 class OneLineGroup(click.Group):
     """Shows a foreseeable fault as one line and exit code 1, anything else as a traceback."""
 
+    #: Kinds of error that are foreseeable, and say in their message what is wrong.
+    faults: tuple[type[Exception], ...] = ()
+
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
         """Read the options before the command's name."""
-        with _one_line_faults():
+        with _one_line_faults(self.faults):
             return super().make_context(*args, **kwargs)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -79,12 +81,12 @@ class OneLineGroup(click.Group):
         # Greek letters must not end a command where the terminal has none.
         if hasattr(sys.stdout, "reconfigure"):
             sys.stdout.reconfigure(errors="backslashreplace")
-        with _one_line_faults():
+        with _one_line_faults(self.faults):
             return super().invoke(ctx)
 
 
 @contextmanager
-def _one_line_faults() -> Iterator[None]:
+def _one_line_faults(faults: tuple[type[Exception], ...]) -> Iterator[None]:
     try:
         yield
     except click.UsageError as error:
@@ -93,7 +95,7 @@ def _one_line_faults() -> Iterator[None]:
     except click.ClickException as error:  # may list several faults, one a line
         vars(error)["message"] = _line_by_line(error.message)
         raise
-    except BookError as error:
+    except faults as error:
         raise click.ClickException(_line_by_line(str(error))) from error
     except OSError as error:
         if error.errno == errno.EPIPE or not error.filename:

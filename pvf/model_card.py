@@ -29,7 +29,6 @@ from sklearn.utils.multiclass import type_of_target
 
 import pvf
 from pvf import render as _card_pages
-from pvf.render import Section, Table
 from pvf._checks import (
     check_capacity,
     check_integer,
@@ -49,6 +48,7 @@ from pvf.multiplicity import (
     multiplicity_table,
     rashomon_set,
 )
+from pvf.render import Section, Table
 from pvf.validation import (
     PerturbationValidationResult,
     _break_tie,

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from studies.capacity2022 import bridge as candidate_sets
+from studies.capacity2022 import run as multiplicity
 from studies.kit.digest import table_code
 from studies.kit.results import results_folder, write_result
-from studies.capacity2022 import bridge as candidate_sets
-from studies.pvf2026.clinical import run as clinical
-from studies.pvf2026.convergence import run as convergence
-from studies.pvf2026.synthetic import cost
-from studies.pvf2026.efficiency import run as efficiency
-from studies.pvf2026.synthetic import label_noise
-from studies.capacity2022 import run as multiplicity
 from studies.pmv2019 import tables as pmv_tables
 from studies.pmv2019.rules import PROBLEMS
+from studies.pvf2026.clinical import run as clinical
+from studies.pvf2026.convergence import run as convergence
+from studies.pvf2026.efficiency import run as efficiency
+from studies.pvf2026.synthetic import cost, label_noise
 from studies.pvf2026.synthetic.run import run_sweep
 
 __all__ = ["TABLES", "FullTable", "make_table"]
@@ -42,6 +41,8 @@ class FullTable:
         What a reader of the table should know.
     measured : sequence of str
         Columns that hold measured times, which no second run repeats.
+    sample : mapping
+        Settings under which the table's function gives some of the table's rows, quickly.
     """
 
     make: Callable[..., pd.DataFrame]
@@ -49,6 +50,7 @@ class FullTable:
     seed: int
     notes: str
     measured: Sequence[str] = ()
+    sample: Mapping[str, Any] = field(default_factory=dict)
 
 
 def _breast_cancer(**arguments: Any) -> pd.DataFrame:
@@ -162,6 +164,7 @@ TABLES = {
     "breast_cancer": FullTable(
         make=_breast_cancer,
         settings={"n_repetitions": 50},
+        sample={"n_repetitions": 1},
         seed=20261127,
         notes=(
             "One row for each repetition of the breast-cancer experiment, sigma, metric and tie "
@@ -183,6 +186,7 @@ TABLES = {
     "cervical_cancer": FullTable(
         make=_cervical_cancer,
         settings={"n_repetitions": 50},
+        sample={"n_repetitions": 1},
         seed=20261127,
         notes=(
             "One row for each repetition of the cervical-cancer experiment, sigma, metric and "
@@ -192,6 +196,7 @@ TABLES = {
     "cervical_choices": FullTable(
         make=_cervical_choices,
         settings={"n_repetitions": 10, "sigmas": [1e-2]},
+        sample={"n_repetitions": 1},
         seed=20261127,
         notes=(
             "The cervical-cancer experiment with one choice changed at a time: one row for each "
@@ -201,6 +206,7 @@ TABLES = {
     "clinical_reached": FullTable(
         make=_clinical_reached,
         settings={"n_repetitions": 5},
+        sample={"n_repetitions": 1},
         seed=20261127,
         notes=(
             "Cases that the chosen models reach among a hundred external patients: one row for "
@@ -342,12 +348,14 @@ TABLES = {
     "pmv_distances": FullTable(
         make=pmv_tables.search_distances,
         settings={"sizes": [100, 200, 500, 1000, 2000], "n_repeats": 1},
+        sample={"sizes": [100]},
         seed=20190524,
         notes="How far Table 1 of the PMV paper lies from ours under each likely setting.",
     ),
     "pmv_picks": FullTable(
         make=pmv_tables.picks,
         settings={"n_seeds": 200, "n_orders": 10},
+        sample={"n_seeds": 2, "n_orders": 1},
         seed=20190524,
         notes=(
             "Seven classifiers on new data sets of each kind and noise level: PMV, ten-fold "
@@ -364,6 +372,7 @@ TABLES = {
             "n_repeats": 3,
             "noise_levels": [0.0, 0.1, 0.2, 0.3, 0.4, 0.5],
         },
+        sample={"data": ["breast-cancer"], "trees_only": [], "where_present": []},
         seed=20190524,
         notes="PMV of learners that memorise, of the same held back, and of one that can't learn.",
     ),
@@ -384,6 +393,7 @@ TABLES = {
             "where_present": ["connect-4"],
             "n_repeats": 50,
         },
+        sample={"data": ["breast-cancer"], "where_present": [], "n_repeats": 5},
         seed=20190524,
         notes="Training accuracy of trees of depth 1 to 20 (size) at each noise level, 50 runs.",
     ),
@@ -403,6 +413,7 @@ TABLES = {
             "n_repeats": {"digits 0 and 1": 2, "MNIST 0 and 1": 1},
             "max_iter": 50,
         },
+        sample={"n_repeats": {"digits 0 and 1": 1}},
         seed=20190524,
         notes=(
             "Training accuracy of networks with one hidden layer (size: neurons) at each noise "
@@ -412,6 +423,7 @@ TABLES = {
     "pmv_rules": FullTable(
         make=pmv_tables.rules,
         settings={"problems": list(PROBLEMS), "n_repetitions": 20},
+        sample={"problems": ["linear"]},
         seed=20190524,
         notes=(
             "Rules for choosing a learner: how often right, outside score lost against the best "

@@ -7,8 +7,8 @@ import literal
 import numpy as np
 from bench import Line, timed
 
-from studies.kit.claims import claims
 from studies.data.datasets import DataUnavailableError
+from studies.kit.claims import claims
 from studies.pvf2026.clinical import run as clinical
 
 

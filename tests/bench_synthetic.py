@@ -7,13 +7,13 @@ full sweep, which is what a reader waits for.
 import time
 
 import numpy as np
+import synthetic_literal
 from bench import Line
 from numba import njit
 from threadpoolctl import threadpool_limits
 
 from studies.pvf2026.synthetic import kernel
 from studies.pvf2026.synthetic import run as synthetic
-import synthetic_literal
 
 SIZES = (50, 100)
 SETTINGS = {"n_sets": 100, "n_replicas": 7, "aggregate": 0.25, "seed": 1}

@@ -12,11 +12,11 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
-from pvf.__main__ import main
+from book.tools.__main__ import main
 from book.tools.build import chapter_stems, make_book
 from book.tools.notebooks import is_current, plan_jobs
 from book.tools.pairs import stale_pairs
-from book.tools.project import PACKAGE, Project
+from book.tools.project import ROOT, Project
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -67,20 +67,20 @@ def make_project(tmp_path: Path) -> Callable[..., Project]:
 
 
 def invoke(project: Project, *arguments: str) -> Result:
-    """Call ``python -m pvf`` in this process, which is quick: exit code and output as usual."""
+    """Call ``python -m book.tools`` in this process: exit code and output as usual."""
     return CliRunner().invoke(main, ["--root", str(project.root), *arguments])
 
 
 def run_process(
     *arguments: str | Path, cwd: Path, env: Mapping[str, str | None] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``python -m pvf`` as a person would, in a process of its own; None unsets a variable."""
-    given = {"PYTHONPATH": str(PACKAGE.parent), **(env or {})}
+    """Run ``python -m book.tools`` in a process of its own; None unsets a variable."""
+    given = {"PYTHONPATH": str(ROOT), **(env or {})}
     environment = {
         name: value for name, value in {**os.environ, **given}.items() if value is not None
     }
     return subprocess.run(
-        [sys.executable, "-m", "pvf", *map(str, arguments)],
+        [sys.executable, "-m", "book.tools", *map(str, arguments)],
         cwd=cwd,
         env=environment,
         capture_output=True,

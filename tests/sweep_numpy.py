@@ -1,7 +1,7 @@
 """Plain NumPy twin of the sweep's kernel: slow, short, and free of anything compiled by us.
 
 It draws from the same random streams through `numpy.random.Generator`, so it must give the same
-data, splits, oversampled rows, models, scores and best models as `studies.pvf2026.synthetic.kernel`.
+data, splits, oversampled rows, models, scores and best models as the synthetic `kernel`.
 """
 
 from __future__ import annotations

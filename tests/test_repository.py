@@ -75,10 +75,11 @@ def repository_files():
     return [file for file in files if file.is_file()]
 
 
-def imported_names(path):
-    """Collect the dotted names of all that a file imports, at its top or inside functions."""
+def imported_names(path, *, at_top=False):
+    """Collect the dotted names of all that a file imports, at its top or inside functions too."""
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in tree.body if at_top else ast.walk(tree):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -101,14 +102,16 @@ def library_modules():
     return found
 
 
-def undeclared_imports(paths, *extras):
+def undeclared_imports(paths, *extras, at_top=False):
     """Find third-party packages that files import and that these extras don't bring."""
     distributions = importlib.metadata.packages_distributions()
     brought = declared(*extras)
-    local = {"pvf", "tests", "conftest", *(path.stem for path in (ROOT / "tests").glob("*.py"))}
+    local = {"pvf", "studies", "book", "conftest"}
+    local |= {path.stem for path in (ROOT / "tests").rglob("*.py")}
+    local |= {path.stem for path in (ROOT / "book" / "_ext").glob("*.py")}
     missing = set()
     for path in paths:
-        for top in {name.split(".")[0] for name in imported_names(path)}:
+        for top in {name.split(".")[0] for name in imported_names(path, at_top=at_top)}:
             if top in sys.stdlib_module_names or top in local or top == "torch":  # its own extra
                 continue
             names = {canonicalize_name(name) for name in distributions.get(top, [top])}
@@ -256,18 +259,26 @@ def test_library_imports_only_what_an_install_brings():
     """What ``import pvf`` loads is among the plain dependencies."""
     modules = library_modules()
     assert ROOT / "pvf" / "metrics.py" in modules
-    assert undeclared_imports(modules) == set()
+    assert undeclared_imports(modules, at_top=True) == set()
 
 
-def test_book_imports_only_what_the_book_extra_brings():
-    """All other modules of the package, studies and notebooks get by with the book extra."""
-    paths = [*(ROOT / "pvf").rglob("*.py"), *(ROOT / "notebooks").glob("*.py")]
-    assert undeclared_imports(paths, "book") == set()
+@pytest.mark.parametrize(
+    ("home", "extras"),
+    [
+        pytest.param("pvf", ["plot"], id="library"),
+        pytest.param("studies", ["studies", "book"], id="studies"),
+        pytest.param("book", ["studies", "book"], id="book"),
+        pytest.param("notebooks", ["studies", "book"], id="notebooks"),
+    ],
+)
+def test_each_home_imports_only_what_its_extras_bring(home, extras):
+    """Whatever a home imports, at its top or in a function, its extras bring."""
+    assert undeclared_imports((ROOT / home).rglob("*.py"), *extras) == set()
 
 
 def test_tests_import_only_what_the_extras_bring():
     """What the tests import is declared in some extra."""
-    assert undeclared_imports((ROOT / "tests").glob("*.py"), *EXTRAS) == set()
+    assert undeclared_imports((ROOT / "tests").rglob("*.py"), *EXTRAS) == set()
 
 
 def test_wheel_carries_types_and_licence(tmp_path):
@@ -285,7 +296,7 @@ def test_wheel_carries_types_and_licence(tmp_path):
     installed = {p.relative_to(target).as_posix() for p in target.rglob("*") if p.is_file()}
     sources = {p.relative_to(source).as_posix() for p in (source / "pvf").rglob("*.py")}
     assert sources | {"pvf/py.typed"} <= installed
-    assert {name.split("/")[0] for name in installed if ".dist-info/" not in name} == {"pvf"}
+    assert {name.split("/")[0] for name in installed if ".dist-info/" not in name} == {"pvf", "bin"}
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in installed)
 
 
@@ -523,7 +534,7 @@ def run_ci(folder, *, fault=""):
         shutil.copyfile(ROOT / name, copy)
     stand_ins = folder / "bin"
     stand_ins.mkdir()
-    for name in ("make", "papermill", "python", "chromium"):
+    for name in ("make", "papermill", "pvf", "python", "chromium"):
         (stand_ins / name).write_text(LOGGING, encoding="utf-8")
         (stand_ins / name).chmod(0o755)
     old = folder / "a clone" / ".venv"
@@ -593,3 +604,19 @@ def test_workflow_runs_the_same_commands_and_publishes_the_book():
     assert used["actions/upload-pages-artifact"]["with"]["path"] == "_build/html"
     assert "actions/deploy-pages" in used
     assert jobs["publish"]["needs"] == "check"
+
+
+# The house
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [("pvf", "studies"), ("pvf", "book"), ("studies", "book")], ids=str
+)
+def test_arrows_point_downwards(low, high):
+    """The library knows no study, and no study knows the book."""
+    climbing = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / low).rglob("*.py")
+        if any(name.split(".")[0] == high for name in imported_names(path))
+    }
+    assert climbing == set()

@@ -8,9 +8,15 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
-from studies.kit import claims
-from book.tools.figures import ChapterFigure, chapter_figures, check_tables, kept_data, tables_of_figures
+from book.tools.figures import (
+    ChapterFigure,
+    chapter_figures,
+    check_tables,
+    kept_data,
+    tables_of_figures,
+)
 from book.tools.project import Project
+from studies.kit import claims
 from studies.kit.results import read_result
 
 FOLDER = "_build/figure_data"  # where the data of the pages' own runs are put

@@ -26,7 +26,6 @@ from nbformat import NotebookNode
 from papermill.exceptions import PapermillExecutionError
 from papermill.execute import ERROR_MARKER_TAG
 
-from pvf._outputs import write_whole
 from book.tools.pairs import read_source, source_stems
 from book.tools.parameters import (
     Parameter,
@@ -36,7 +35,8 @@ from book.tools.parameters import (
     read_full_values,
     read_parameters,
 )
-from book.tools.project import PACKAGE, BookError, Project
+from book.tools.project import ROOT, BookError, Project
+from pvf._outputs import write_whole
 
 MODES = ("reduced", "full")
 # Seconds that all cells of a notebook together may take. A notebook asks for another limit in its
@@ -372,7 +372,7 @@ def _cell_name(notebook: NotebookNode, cell: NotebookNode) -> str:
 
 def library_path() -> str:
     """Value of ``PYTHONPATH`` with which another process imports this very library."""
-    return os.pathsep.join(filter(None, [str(PACKAGE.parent), os.environ.get("PYTHONPATH")]))
+    return os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
 
 
 def _kernel_manager(scratch: Path) -> type[AsyncKernelManager]:
@@ -466,7 +466,7 @@ def job_inputs(project: Project, job: Job) -> dict[str, Any]:
         commands, every committed result, package versions.
     """
     cells = [[cell.cell_type, cell.source, cell.metadata] for cell in job.notebook.cells]
-    files = {f"pvf/{path.relative_to(PACKAGE).as_posix()}": path for path in _library_files()}
+    files = {path.relative_to(ROOT).as_posix(): path for path in _library_files()}
     files |= {
         project.relative(path): path
         for path in sorted(project.results.rglob("*"))
@@ -481,8 +481,13 @@ def job_inputs(project: Project, job: Job) -> dict[str, Any]:
 
 
 def _library_files() -> list[Path]:
-    found = [path for pattern in ("*.py", "*.toml") for path in PACKAGE.rglob(pattern)]
-    return sorted(path for path in found if path.name not in ("__main__.py", "book.py"))
+    found = [
+        path
+        for home in ("pvf", "studies")
+        for pattern in ("*.py", "*.toml")
+        for path in (ROOT / home).rglob(pattern)
+    ]
+    return sorted(path for path in found if path.name != "__main__.py")
 
 
 def library_digest() -> str:
@@ -621,7 +626,9 @@ def current_commit(root: Path) -> str:
     """Short name of the checked-out commit, and whether the sources differ from it."""
     try:
         commit = _git(root, "rev-parse", "--short=10", "HEAD")
-        dirty = _git(root, "status", "--porcelain", "--", "notebooks", "pvf", "book/results")
+        dirty = _git(
+            root, "status", "--porcelain", "--", "notebooks", "pvf", "studies", "book/results"
+        )
     except (OSError, subprocess.CalledProcessError):
         return "commit unknown"
     return f"commit {commit}" + (" with uncommitted changes" if dirty else "")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class BookError(ValueError):
@@ -84,7 +84,7 @@ def find_project(start: Path | None = None) -> Project:
         If neither the folder's parents nor the package's hold a ``_toc.yml`` and a ``notebooks/``.
     """
     start = (start or Path.cwd()).resolve()
-    for folder in (start, *start.parents, PACKAGE.parent):
+    for folder in (start, *start.parents, ROOT):
         if (folder / "_toc.yml").is_file() and (folder / "notebooks").is_dir():
             return Project(folder)
     raise BookError(

@@ -27,8 +27,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import gen_batches
 
 from pvf import plotting
-from pvf.multiplicity import _channel
-from pvf.multiplicity import logistic as _logistic_set
 from pvf._checks import (
     check_array,
     check_axes,
@@ -47,6 +45,8 @@ from pvf._checks import (
     shown,
 )
 from pvf._seeds import Seed, generator_of
+from pvf.multiplicity import _channel
+from pvf.multiplicity import logistic as _logistic_set
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

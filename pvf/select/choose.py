@@ -2,7 +2,7 @@
 
 `select` splits the data, fits a pool of candidates on the training part, lets the traditional
 rule, PVF and PMV select, and judges the selected models on patients that nobody has selected by.
-`pvf.select.recommendation` turns the result into plain words, and `pvf.select.report` into a report.
+`pvf.select.recommendation` turns the result into plain words, `pvf.select.report` into a report.
 """
 
 from __future__ import annotations
@@ -22,17 +22,12 @@ from sklearn.utils.class_weight import compute_sample_weight
 from threadpoolctl import threadpool_limits
 
 from pvf._checks import check_integer, check_number
-from pvf.select.run_time import Progress, expected_seconds, in_words, timed, without_a_trace
-from pvf.select.candidates import columns_to_screen, make_pool, strength_alone
-from pvf.select.columns import Column
-from pvf.select.csv_table import TableError
 from pvf.metrics import (
     _bootstrap_efficiency,
     _efficiency_from_counts,
     intervention_efficiency_scorer,
 )
 from pvf.multiplicity import ambiguity, multiplicity_table, rashomon_set
-from pvf.select.read import OwnData
 from pvf.perturbation import (
     GaussianNoise,
     Mechanism,
@@ -42,6 +37,11 @@ from pvf.perturbation import (
     _OneDrawACell,
 )
 from pvf.pmv import PAPER_NOISE_LEVELS, pmv_scorer
+from pvf.select.candidates import columns_to_screen, make_pool, strength_alone
+from pvf.select.columns import Column
+from pvf.select.csv_table import TableError
+from pvf.select.read import OwnData
+from pvf.select.run_time import Progress, expected_seconds, in_words, timed, without_a_trace
 from pvf.validation import PerturbationValidationResult, perturbation_validation, tied_best
 
 __all__ = [

@@ -150,8 +150,8 @@ def select(
     if validation_share + test_share >= 1:
         raise click.UsageError("--validation-share and --test-share must leave rows for training.")
     _refuse_outputs("'--report'", reports, csv)
-    from pvf.select.read import load_own_data  # noqa: PLC0415  takes a second to load
     from pvf.select.choose import select as select_model  # noqa: PLC0415
+    from pvf.select.read import load_own_data  # noqa: PLC0415  takes a second to load
 
     sys.path.insert(0, "")  # a pool may lie in the working directory
     try:

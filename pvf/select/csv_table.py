@@ -1,7 +1,7 @@
 """Read somebody's CSV file as text, and refuse by name and line what cannot be read.
 
-Everything stays text here: what a column means is guessed in `pvf.select.columns`, where a reader can
-overrule it.
+Everything stays text here: what a column means is guessed in `pvf.select.columns`, where a reader
+can overrule it.
 """
 
 from __future__ import annotations

@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 
 from pvf._checks import check_integer
-from pvf.select.columns import feature_frame
-from pvf.select.csv_table import read_csv_table
 from pvf.metrics import intervention_efficiency_score
 from pvf.select.choose import RULES, Selection
+from pvf.select.columns import feature_frame
+from pvf.select.csv_table import read_csv_table
 
 __all__ = ["chance_of_death", "make_cohort", "readable_worth", "true_worth", "write_cohort"]
 

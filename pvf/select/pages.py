@@ -13,8 +13,8 @@ from typing import Any
 
 import pandas as pd
 
-from pvf.render import in_html, in_markdown
 from pvf.model_card import ModelCard
+from pvf.render import in_html, in_markdown
 
 __all__ = ["PAGE", "STYLE", "Figure", "HtmlWriter", "MarkdownWriter", "Writer"]
 

@@ -64,7 +64,7 @@ class OwnData:
     sha256 : str
         Its content's checksum.
     X : DataFrame of shape (n_samples, n_features)
-        Feature columns as `pvf.select.columns.feature_frame` makes them, indexed by the file's line.
+        Feature columns as `feature_frame` makes them, indexed by the file's line.
     y : ndarray of int of shape (n_samples,)
         1 where the outcome is the positive one.
     columns : tuple of Column
@@ -117,7 +117,7 @@ def load_own_data(
         The outcome's value that is a case. Needed unless the values say so themselves, as 0 and 1
         or no and yes do. Of more than two values all others count as none.
     kinds : mapping, optional
-        Kinds of columns that overrule the guess; see `pvf.select.columns.guess_columns`. A column whose
+        Kinds of columns that overrule the guess; see `guess_columns`. A column whose
         kind is given is not checked for being a copy of the outcome.
     drop : sequence of str
         Columns to leave out.

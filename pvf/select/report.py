@@ -17,15 +17,15 @@ import pandas as pd
 
 import pvf
 from pvf import plotting
-from pvf.render import FRAGMENT_STYLE, content_policy, in_html
 from pvf._outputs import write_whole
-from pvf.select.pages import PAGE, STYLE, Figure, HtmlWriter, MarkdownWriter, Writer
-from pvf.select.columns import kinds_frame
 from pvf.metrics import InterventionEfficiencyDisplay, intervention_efficiency_score
 from pvf.model_card import ModelCard
 from pvf.multiplicity import MultiplicityDisplay
-from pvf.select.read import OwnData
+from pvf.render import FRAGMENT_STYLE, content_policy, in_html
 from pvf.select.choose import RULES, Selection
+from pvf.select.columns import kinds_frame
+from pvf.select.pages import PAGE, STYLE, Figure, HtmlWriter, MarkdownWriter, Writer
+from pvf.select.read import OwnData
 from pvf.select.recommendation import recommend
 from pvf.validation import PerturbationValidationResult, tied_best
 

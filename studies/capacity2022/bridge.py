@@ -28,12 +28,12 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from pvf._checks import check_integer, check_interval
-from studies.data.datasets import make_clusters
 from pvf.multiplicity import rashomon_capacity, rashomon_set
+from pvf.validation import is_tied_best
+from studies.data.datasets import make_clusters
 from studies.kit.results import run_blocks
 from studies.pvf2026.clinical import run as clinical
 from studies.pvf2026.synthetic import run as synthetic
-from pvf.validation import is_tied_best
 
 __all__ = [
     "EPSILONS",

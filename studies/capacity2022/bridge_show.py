@@ -18,8 +18,8 @@ from scipy import stats
 
 from pvf import plotting
 from pvf._checks import check_integer
-from studies.kit.results import read_result
 from studies.capacity2022.bridge import METRICS, N_CAPACITIES, N_DISTANCES, PROBLEMS, Findings
+from studies.kit.results import read_result
 
 __all__ = [
     "answers",

@@ -28,7 +28,6 @@ from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import StandardScaler
 
-from studies.data.datasets import load_adult, load_compas
 from pvf.multiplicity import (
     ambiguity,
     capacity_tail,
@@ -39,6 +38,7 @@ from pvf.multiplicity import (
     rashomon_capacity,
     rashomon_set,
 )
+from studies.data.datasets import load_adult, load_compas
 from studies.kit.results import run_blocks
 
 __all__ = [

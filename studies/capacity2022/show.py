@@ -15,16 +15,16 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from pvf import plotting
-from studies.kit.claims import Finding, verdict
-from studies.data.datasets import DataUnavailableError
 from pvf.multiplicity import (
     ambiguity,
     decisions,
     discrepancy,
     rashomon_capacity,
 )
-from studies.kit.results import read_result
 from studies.capacity2022 import run as multiplicity
+from studies.data.datasets import DataUnavailableError
+from studies.kit.claims import Finding, verdict
+from studies.kit.results import read_result
 
 __all__ = [
     "CLAIMS",

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from pvf._cli import say
+from studies.data.datasets import load_breast_cancer
 from studies.data.files import FOLDER_VARIABLE, files_and_page, obtain
 from studies.data.tables import (
     DataError,
@@ -17,7 +18,6 @@ from studies.data.tables import (
     registry,
     tables,
 )
-from studies.data.datasets import load_breast_cancer
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ class DataUnavailableError(DataError):
 @cache
 def registry() -> dict[str, Any]:
     """Contents of ``datasets.toml``: data set name to what is known of it."""
-    with resources.files("pvf").joinpath("datasets.toml").open("rb") as file:
+    with resources.files("studies.data").joinpath("registry.toml").open("rb") as file:
         return tomllib.load(file)
 
 

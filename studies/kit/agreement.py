@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from studies.catalogue import TABLES, make_table
 from studies.data.datasets import DataUnavailableError
 from studies.kit.results import read_result
-from studies.catalogue import TABLES, make_table
 
 __all__ = ["Agreement", "check_tables", "compare", "estimates", "in_one_line"]
 
@@ -214,6 +214,41 @@ def check_tables(
         seconds = time.perf_counter() - start
         report(f"table {name}: {found[name].kind} ({found[name].says}; {seconds:.0f} s)")
     return found
+
+
+def check_sample(name: str, *, n_jobs: int | None = None) -> Agreement:
+    """Compute some rows of a committed table anew and look for each of them in the table.
+
+    Parameters
+    ----------
+    name : str
+        A key of `studies.catalogue.TABLES` that has a ``sample``.
+    n_jobs : int, optional
+        Workers.
+
+    Returns
+    -------
+    Agreement
+        "same bits" if every row stands in the committed table as it came out, else "differs".
+
+    Raises
+    ------
+    ValueError
+        The table has no sample: its rows are sums over everything.
+    """
+    table = TABLES[name]
+    if not table.sample:
+        raise ValueError(f"name must be a table that has a sample, got {name!r}.")
+    fresh = table.make(
+        **{**table.settings, **table.sample}, seed=table.seed, n_jobs=n_jobs, out=None
+    )
+    committed = read_result(name)[0].drop(columns=list(table.measured))
+    fresh = fresh.drop(columns=list(table.measured))
+    known = set(map(tuple, committed.astype(object).where(committed.notna(), None).to_numpy()))
+    rows = list(map(tuple, fresh.astype(object).where(fresh.notna(), None).to_numpy()))
+    n_found = sum(row in known for row in rows)
+    kind = "same bits" if n_found == len(rows) else "differs"
+    return Agreement(kind, f"{n_found:,} of {len(rows):,} rows of the sample are in the table")
 
 
 def in_one_line(found: Mapping[str, Agreement]) -> str:

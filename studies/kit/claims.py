@@ -268,7 +268,7 @@ def claims() -> dict[str, dict[str, Any]]:
     >>> claims()["BRE-1"]["numbers"]
     {'win': 52.0, 'loss': 20.0, 'tie': 28.0}
     """
-    entries = tomllib.loads(files("pvf").joinpath("claims.toml").read_text(encoding="utf-8"))
+    entries = tomllib.loads(files("studies").joinpath("claims.toml").read_text(encoding="utf-8"))
     return {claim: {"id": claim, **entry} for claim, entry in entries.items()}
 
 

@@ -21,9 +21,15 @@ from typing import Any
 __all__ = ["changed_modules", "read_source", "table_code"]
 
 #: Modules that fetch, store, judge, draw or refuse: they never change what a study computes.
-APART = {f"pvf.{name}" for name in ("_checks", "_data_files", "claims", "plotting", "store")}
+APART = {
+    "pvf._checks",
+    "pvf.plotting",
+    "studies.data.files",
+    "studies.kit.claims",
+    "studies.kit.results",
+}
 _TABLES = "studies.catalogue"
-_KNOWN_DATA = "pvf/datasets.toml"
+_KNOWN_DATA = "studies/data/registry.toml"
 _SILENT = {"annotation", "ctx", "kind", "returns", "type_comment", "type_params"}
 
 #: Takes a path below the repository's root, such as "pvf/store.py", and returns the text there.
@@ -43,7 +49,7 @@ def read_source(path: str) -> str | None:
     -------
     str or None
     """
-    file = Path(__file__).resolve().parents[1] / path
+    file = Path(__file__).resolve().parents[2] / path
     return file.read_text(encoding="utf-8") if file.is_file() else None
 
 
@@ -142,7 +148,7 @@ class _Library:
         """Return a module of the package, or None for any other."""
         if name not in self._modules:
             path = name.replace(".", "/")
-            own = name == "pvf" or name.startswith("pvf.")
+            own = name.split(".", maxsplit=1)[0] in ("pvf", "studies")
             text = (self._read(f"{path}.py") or self._read(f"{path}/__init__.py")) if own else None
             self._modules[name] = None if text is None else _Module(ast.parse(text))
         return self._modules[name]

@@ -43,12 +43,14 @@ import pvf
 __all__ = [
     "provenance",
     "read_result",
+    "repository_root",
     "results_folder",
     "run_blocks",
     "shard_folder",
     "write_result",
 ]
 
+ROOT = Path(__file__).resolve().parents[2]
 SHARD_SCHEMA = 1
 """Raised when the layout of a shard changes, so that older shards are not read."""
 
@@ -509,7 +511,7 @@ def results_folder() -> Path:
     >>> results_folder().relative_to(results_folder().parents[1]).as_posix()
     'book/results'
     """
-    root = _repository_root()
+    root = repository_root()
     folder = root / "book" / "results"
     if not (root / "pyproject.toml").is_file() or not folder.parent.is_dir():
         raise FileNotFoundError(
@@ -739,7 +741,7 @@ def provenance(
         "settings": _plain(settings, "settings"),
         "wall_time": wall_time,
         "notes": str(notes),
-        "git": _git_state(_repository_root()),
+        "git": _git_state(repository_root()),
         "packages": _package_versions(),
         "machine": _machine(),
     }
@@ -795,9 +797,9 @@ def _check_round_trip(frame: pd.DataFrame, content: bytes, columns: dict[str, st
             raise ValueError(f"frame's column {name!r} does not survive being written as CSV")
 
 
-def _repository_root() -> Path:
-    """Folder that holds the package."""
-    return Path(pvf.__file__).resolve().parents[1]
+def repository_root() -> Path:
+    """Folder that holds the packages and the book."""
+    return ROOT
 
 
 def _git_state(root: Path) -> dict[str, Any]:

@@ -27,14 +27,14 @@ from sklearn.metrics import accuracy_score, f1_score
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
-from studies.data import datasets
 from pvf.metrics import intervention_efficiency_score, intervention_efficiency_scorer
 from pvf.perturbation import GaussianNoise, Perturbation
 from pvf.pmv import pmv_scorer, with_random_states
 from pvf.selection import Criterion, cross_validation_criterion, holdout_criterion
+from pvf.validation import is_tied_best, perturbation_scorer
+from studies.data import datasets
 from studies.kit.results import run_blocks
 from studies.pmv2019.table1 import CLOSEST, MODELS, comparison_classifier, fresh_data, steady_fits
-from pvf.validation import is_tied_best, perturbation_scorer
 
 __all__ = ["METRICS", "PROBLEMS", "RULES", "Problem", "make_problem", "rule_table", "run_rules"]
 

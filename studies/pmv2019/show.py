@@ -15,8 +15,8 @@ from scipy import stats
 from pvf import plotting
 from studies.kit.claims import Finding, verdict
 from studies.kit.results import read_result
-from studies.pmv2019 import table1 as pmv
 from studies.pmv2019 import rules as pmv_comparison
+from studies.pmv2019 import table1 as pmv
 from studies.pmv2019 import tuning as pmv_tuning
 
 __all__ = [

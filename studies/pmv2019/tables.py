@@ -14,8 +14,8 @@ from sklearn.model_selection import train_test_split
 
 from studies.data import datasets
 from studies.kit.results import results_folder
-from studies.pmv2019 import table1 as pmv
 from studies.pmv2019 import rules as pmv_comparison
+from studies.pmv2019 import table1 as pmv
 from studies.pmv2019 import tuning as pmv_tuning
 
 __all__ = [

@@ -20,7 +20,7 @@ from conftest import REPOSITORY, invoke, notebook_source, run_process, write_pro
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from book.tools import build as book
-from pvf.__main__ import main
+from book.tools.__main__ import main
 from book.tools.build import (
     build_pages,
     chapter_stems,
@@ -32,7 +32,9 @@ from book.tools.build import (
 )
 from book.tools.notebooks import plan_jobs, run_jobs
 from book.tools.pairs import source_stems
-from book.tools.project import PACKAGE, BookError, Project
+from book.tools.project import ROOT, BookError, Project
+from pvf.__main__ import main as pvf_main
+from studies.__main__ import main as studies_main
 from studies.catalogue import TABLES
 
 ENTRIES = toc_entries(REPOSITORY)
@@ -102,9 +104,9 @@ def test_failed_chapter_is_refused(make_project, cell):
 
 
 def test_failing_notebook_stops_the_book(make_project):
-    """Case 5: `python -m book.tools build` with a cell `1/0` exits non-zero, names it, builds nothing."""
+    """Case 5: a book with a cell `1/0` exits non-zero, names it, builds nothing."""
     project = make_project(a=notebook_source("1/0"))
-    done = invoke(project, "book")
+    done = invoke(project, "build")
     assert done.exit_code == 1
     assert "a: code cell 2 (`1/0`) failed with ZeroDivisionError" in done.output
     assert not project.html.exists()
@@ -170,9 +172,7 @@ def small(tmp_path_factory):
             f"open({str(mark)!r}, 'w').close()\nraise ImportError('no kernel here')\n"
         )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            book, "library_path", lambda: os.pathsep.join([str(fakes), str(PACKAGE.parent)])
-        )
+        patch.setattr(book, "library_path", lambda: os.pathsep.join([str(fakes), str(ROOT)]))
         patch.setenv("JUPYTER_PATH", str(fakes))
         build_pages(project)
     return project, mark
@@ -212,7 +212,7 @@ def test_killed_build_leaves_the_old_book_and_blocks_nobody(small):
     """After kill -9 while the pages are built, the old book stands and the next build tidies up."""
     project, _ = small
     before = (project.html / "index.html").stat().st_mtime_ns
-    env = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "pvf", "--root", str(project.root), "book"]
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -404,6 +404,9 @@ def test_citation_gives_the_current_version():
     assert f"{{{{{cff['authors'][0]['name']}}}}}" in text
 
 
+PROGRAMS = {"book.tools": main, "studies": studies_main, "pvf": pvf_main}
+
+
 def commands(page: str) -> list[list[str]]:
     """Commands that a page shows after a prompt, as words."""
     text = (REPOSITORY.root / "book" / page).read_text()
@@ -418,10 +421,11 @@ def test_commands_shown_exist():
     for words in shown:
         if words[0] == "make":
             assert {w for w in words[1:] if "=" not in w} <= targets
-        elif words[:3] == ["python", "-m", "pvf"]:
-            command = main.commands[words[3]]
-            with command.make_context(words[3], words[4:], resilient_parsing=False) as context:
-                known = TABLES if words[3] == "tables" else source_stems(REPOSITORY)
+        elif words[0] in ("python", "pvf"):
+            program, rest = (words[2], words[3:]) if words[0] == "python" else ("pvf", words[1:])
+            command = PROGRAMS[program].commands[rest[0]]
+            with command.make_context(rest[0], rest[1:], resilient_parsing=False) as context:
+                known = TABLES if rest[0] == "tables" else source_stems(REPOSITORY)
                 assert set(context.params.get("names", ())) <= set(known)
         else:
             assert words[0] == "papermill"
@@ -440,9 +444,10 @@ def test_names_on_the_page_of_notation_exist():
     assert len(named) > 30
     for name in set(named) - {"pvf"}:
         path, argument, attribute = re.fullmatch(
-            r"((?:datasets\.)?\w+)(?:\((\w+)\)|\.(\w+))?", name
+            r"((?:studies\.data\.datasets\.)?\w+)(?:\((\w+)\)|\.(\w+))?", name
         ).groups()
-        target = pkgutil.resolve_name(f"pvf:{path}")
+        home, _, leaf = path.rpartition(".")
+        target = pkgutil.resolve_name(f"{home or 'pvf'}:{leaf}")
         if argument:
             assert argument in inspect.signature(target).parameters, name
         if attribute:

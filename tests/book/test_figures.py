@@ -14,13 +14,14 @@ import pandas as pd
 import pytest
 from conftest import REPOSITORY, notebook_source, write_project
 
-from studies.kit import claims
-from pvf.__main__ import main
+from book.tools.__main__ import main
 from book.tools.build import build_pages, toc_entries
 from book.tools.figures import chapter_figures, check_tables, kept_data, tables_of_figures
 from book.tools.notebooks import plan_jobs, run_jobs
 from book.tools.project import BookError, Project
+from studies.__main__ import main as studies_main
 from studies.catalogue import TABLES
+from studies.kit import claims
 
 FIGURES = chapter_figures(REPOSITORY)
 DRAWING = """from matplotlib.figure import Figure
@@ -28,7 +29,9 @@ figure = Figure(figsize=(1, 1))
 figure.add_subplot().plot([0, 1])
 figure"""
 FRAME = "pd.DataFrame({'x': [1, 2], 'y': [0.1, 1 / 3]}, index=pd.Index(['a', 'b'], name='model'))"
-KEEPING = f"import pandas as pd\nfrom book.tools.figures import keep_data\nkeep_data('fig-a-one', {FRAME})"
+KEEPING = f"""import pandas as pd
+from book.tools.figures import keep_data
+keep_data('fig-a-one', {FRAME})"""
 
 
 def drawing(label: str) -> str:
@@ -188,11 +191,13 @@ def test_every_figure_and_claim_is_listed_with_a_command(built_book, listed):
 
 def test_listed_commands_exist(listed):
     """Case 42: each command on the page is ours, with a notebook or a table that is there."""
-    shown = set(re.findall(r"python -m pvf (run|tables) (\w+)", listed)) - {("run", "NAME")}
+    shown = set(re.findall(r"python -m (?:book\.tools|studies) (run|tables) (\w+)", listed)) - {
+        ("run", "NAME")
+    }
     stems = {Path(entry).name for entry in toc_entries(REPOSITORY)}
     assert {kind for kind, _ in shown} == {"run", "tables"}
     for kind, name in shown:
-        assert kind in main.commands
+        assert kind in {**main.commands, **studies_main.commands}
         assert name in (stems if kind == "run" else TABLES), (kind, name)
     assert {name for kind, name in shown if kind == "tables"} == {
         path.stem for path in REPOSITORY.results.glob("*.csv")

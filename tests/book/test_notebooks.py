@@ -23,7 +23,7 @@ from book.tools import notebooks
 from book.tools.notebooks import Job, alone, is_current, plan_jobs, run_jobs, run_note
 from book.tools.pairs import source_stems, write_pairs
 from book.tools.parameters import Parameter
-from book.tools.project import PACKAGE, BookError, find_project
+from book.tools.project import ROOT, BookError, find_project
 
 NOISY = """\
 import sys, warnings
@@ -76,7 +76,7 @@ def test_run_uses_this_interpreter_and_library(ran):
     text = [out.text for out in outputs(ran.chapters / "a.ipynb") if out.output_type == "stream"]
     executable, library, cwd = text[1].splitlines()
     assert Path(executable) == Path(sys.executable)
-    assert Path(library) == PACKAGE / "__init__.py"
+    assert Path(library) == ROOT / "pvf" / "__init__.py"
     assert Path(cwd) == ran.root
 
 
@@ -147,8 +147,12 @@ def test_changed_library_or_package_runs_again(ran, monkeypatch):
     """Every module that a run can come through is an input; so is a package's release."""
     job = plan_jobs(ran, mode="full")[0]
     inputs = notebooks.job_inputs(ran, job)
-    modules = {p.relative_to(PACKAGE.parent).as_posix() for p in PACKAGE.rglob("*.py")}
-    assert modules - set(inputs) == {"pvf/__main__.py", "pvf/book.py"}
+    modules = {
+        path.relative_to(ROOT).as_posix()
+        for home in ("pvf", "studies")
+        for path in (ROOT / home).rglob("*.py")
+    }
+    assert modules - set(inputs) == {"pvf/__main__.py", "studies/__main__.py"}
     monkeypatch.setattr(notebooks, "package_versions", lambda: {"numpy": "0"})
     assert not is_current(ran, [job])
 
@@ -206,7 +210,7 @@ with alone(Project(Path(sys.argv[1]))) as no_other:
 @contextmanager
 def held_elsewhere(project):
     """Let another process hold the project's lock; killed at the end, as by kill -9."""
-    env = {**os.environ, "PYTHONPATH": str(PACKAGE.parent)}
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", HOLDER, str(project.root)]
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as holder:
         try:
@@ -370,7 +374,7 @@ def test_project_is_found_from_the_package_too(tmp_path, make_project):
 
 def test_no_project_anywhere_is_told(tmp_path, monkeypatch):
     """An installed library outside any clone says where to go."""
-    monkeypatch.setattr("book.tools.project.PACKAGE", tmp_path / "site-packages" / "pvf")
+    monkeypatch.setattr("book.tools.project.ROOT", tmp_path / "site-packages")
     with pytest.raises(BookError, match=r"_toc\.yml"):
         find_project(tmp_path)
 

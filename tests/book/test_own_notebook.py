@@ -10,7 +10,7 @@ import pytest
 from conftest import REPOSITORY
 from ugly_csv import TARGET, to_bytes, ugly_table
 
-from book.tools.project import PACKAGE
+from book.tools.project import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def papermill(root, *options):
     return subprocess.run(
         [sys.executable, "-m", "papermill", *line],
         cwd=root,
-        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,

@@ -208,7 +208,7 @@ def exact_of_two(p, q):
 @pytest.mark.parametrize("difference", [1e-16, 1e-12, 1e-8, 1e-4, 1.0], ids=str)
 @pytest.mark.parametrize("n_classes", [3, 6])
 def test_gap_of_many_classes_counts_rounding(n_classes, difference):
-    """The true capacity of two rows is within the gap, whether they differ by rounding or wholly."""
+    """The true capacity of two rows is within the gap, however little they differ."""
     rng = np.random.default_rng(4)
     rows = rng.dirichlet(np.full(n_classes, 0.3), 30)
     others = rows * np.exp(difference * rng.standard_normal(rows.shape))

@@ -461,7 +461,7 @@ def test_notebook_fragment_has_no_style_for_the_page_around_it(card):
         assert all(".pvf-card" in part or "@media" in part for part in selector.split(","))
 
 
-COMMITTED = Path(__file__).resolve().parents[1] / "book" / "_static"
+COMMITTED = Path(__file__).resolve().parents[2] / "book" / "_static"
 HOSTILE = "<script>alert('&')</script> | **b** [x](javascript:1) `c` $d$ {raw}`e`\n# f \x07"
 
 

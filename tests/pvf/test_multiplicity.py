@@ -928,7 +928,9 @@ def test_path_agrees_with_the_quick_steps(monkeypatch):
     quick = pvf.perturb_scores(model, X, y, X[:10], 0.05)
     calls = []
     follow = pvf.multiplicity.logistic._follow_path
-    monkeypatch.setattr("pvf.multiplicity.logistic._follow_path", lambda *a: calls.append(1) or follow(*a))
+    monkeypatch.setattr(
+        "pvf.multiplicity.logistic._follow_path", lambda *a: calls.append(1) or follow(*a)
+    )
     slow = pvf.perturb_scores(model, X, y, X[:10], 0.05, max_iter=1)
     assert len(calls) > 10
     np.testing.assert_allclose(slow, quick, atol=3e-9)

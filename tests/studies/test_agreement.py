@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from studies.kit import results as store
-from pvf.__main__ import main
-from studies.data.datasets import DataUnavailableError
-from studies.kit.results import read_result, run_blocks, write_result
-from studies.kit import agreement
 from studies import catalogue as tables
+from studies.__main__ import main
+from studies.data.datasets import DataUnavailableError
+from studies.kit import agreement
+from studies.kit import results as store
+from studies.kit.results import read_result, run_blocks, write_result
 
 
 def runs(seed: int, shift: float = 0.0) -> pd.DataFrame:

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from pandas.testing import assert_frame_equal
 
-from studies.kit.results import read_result
 from studies.capacity2022 import bridge as candidate_sets
+from studies.capacity2022.bridge import Candidates
+from studies.kit.results import read_result
 from studies.pvf2026.clinical import run as clinical
 from studies.pvf2026.synthetic import run as synthetic
-from studies.capacity2022.bridge import Candidates
 
 SMALL = {"n_candidates": 12}
 

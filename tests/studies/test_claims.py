@@ -16,8 +16,8 @@ from conftest import REPOSITORY
 from scipy import stats
 
 import studies.kit.claims
-from pvf.__main__ import main
 from book.tools.build import chapter_stems
+from studies.__main__ import main
 from studies.kit.claims import (
     VERDICTS,
     Finding,

@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 from test_data_files import CERVICAL_FILE, alone, raw_folder, small_csv, uci
 
+from studies.__main__ import main
 from studies.data import files as _data_files
-from pvf.__main__ import main
 from studies.data.tables import registry
 
 __all__ = ["alone", "uci"]

@@ -15,9 +15,8 @@ import sklearn.datasets
 import ucimlrepo
 from scipy import stats
 
-from studies.data import files as _data_files
 from studies.data import datasets
-from studies.data.tables import PIXELS, SQUARES, registry
+from studies.data import files as _data_files
 from studies.data.datasets import (
     DataMismatchError,
     Dataset,
@@ -31,6 +30,7 @@ from studies.data.datasets import (
     load_mnist_pair,
     make_clusters,
 )
+from studies.data.tables import PIXELS, SQUARES, registry
 
 CERVICAL = registry()["cervical_cancer"]["columns"]
 

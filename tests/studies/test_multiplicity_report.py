@@ -9,11 +9,12 @@ import pytest
 from scipy import stats
 
 import pvf
-from studies.kit.claims import VERDICTS, claims
-from studies.data.datasets import DataUnavailableError
-from studies.kit.results import read_result
 from studies.capacity2022 import run as multiplicity
 from studies.capacity2022 import show as report
+from studies.data import datasets
+from studies.data.datasets import DataUnavailableError
+from studies.kit.claims import VERDICTS, claims
+from studies.kit.results import read_result
 
 EPSILONS = multiplicity.EPSILONS
 
@@ -424,4 +425,4 @@ def test_missing_data_names_loaders_that_exist():
     table = report.missing_data()
     assert table.index.tolist() == ["HSLS:09", "CIFAR-10"]
     for call in table["loader"]:
-        assert callable(getattr(studies.data.datasets, call.removeprefix("studies.data.datasets.").rstrip("()")))
+        assert callable(getattr(datasets, call.removeprefix("studies.data.datasets.").rstrip("()")))

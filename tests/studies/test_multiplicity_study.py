@@ -11,8 +11,8 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 import pvf
-from studies.data.datasets import load_adult, load_compas
 from studies.capacity2022 import run as multiplicity
+from studies.data.datasets import load_adult, load_compas
 
 FOLDER = Path(os.environ.get("PVF_DATA_DIR", ""))
 

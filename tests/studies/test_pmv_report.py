@@ -8,9 +8,9 @@ from scipy import stats
 
 from studies.kit.claims import VERDICTS, claims, judge
 from studies.kit.results import read_result
-from studies.pmv2019 import table1 as pmv
 from studies.pmv2019 import rules as pmv_comparison
 from studies.pmv2019 import show as pmv_report
+from studies.pmv2019 import table1 as pmv
 from studies.pmv2019 import tables as pmv_tables
 
 IDS = [f"PMV-{i}" for i in range(1, 11)]

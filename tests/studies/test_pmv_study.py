@@ -16,7 +16,7 @@ from studies.pmv2019 import table1 as pmv
 from studies.pmv2019.boosting import RealAdaBoostClassifier
 from studies.pmv2019.table1 import CLOSEST, TableSetting
 
-PAPER = Path(__file__).parents[1] / "book" / "results" / "paper" / "pmv_table1.csv"
+PAPER = Path(__file__).parents[2] / "book" / "results" / "paper" / "pmv_table1.csv"
 FIXED = ("Naive Bayes", "Linear SVM", "RBF SVM")
 
 

@@ -5,14 +5,14 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits
 
+from studies import catalogue as tables
 from studies.data import datasets
 from studies.kit.results import read_result
-from studies.pmv2019 import table1 as pmv
 from studies.pmv2019 import rules as pmv_comparison
 from studies.pmv2019 import show as pmv_report
+from studies.pmv2019 import table1 as pmv
 from studies.pmv2019 import tables as pmv_tables
 from studies.pmv2019 import tuning as pmv_tuning
-from studies import catalogue as tables
 
 SMALL = {"data": ["breast-cancer"], "where_present": [], "seed": 7}
 

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from studies.kit.claims import claims
-from studies.pvf2026.clinical import run as clinical
 from studies.pvf2026 import sensitivity
+from studies.pvf2026.clinical import run as clinical
 from studies.pvf2026.synthetic.run import SIGMAS
 from studies.pvf2026.synthetic.show import PAPER_METRICS
 

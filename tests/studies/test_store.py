@@ -994,7 +994,7 @@ def repository(tmp_path, monkeypatch):
     git(tmp_path, "init", "--quiet")
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "--quiet", "-m", "start")
-    monkeypatch.setattr(pvf, "__file__", str(tmp_path / "pvf" / "__init__.py"))
+    monkeypatch.setattr("studies.kit.results.ROOT", tmp_path)
     return tmp_path
 
 
@@ -1026,7 +1026,7 @@ def test_results_go_to_the_repository_by_default(repository):
 
 def test_no_repository_is_a_clear_error(tmp_path, monkeypatch):
     """Installed without its repository, the package says what to do, and knows no commit."""
-    monkeypatch.setattr(pvf, "__file__", str(tmp_path / "site" / "pvf" / "__init__.py"))
+    monkeypatch.setattr("studies.kit.results.ROOT", tmp_path / "site")
     with pytest.raises(FileNotFoundError, match=r"pip install -e .*or give folder="):
         results_folder()
     assert provenance(settings={}, seed=0, wall_time=0)["git"] == {"commit": None, "dirty": None}

@@ -14,6 +14,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+import synthetic_literal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from imblearn.over_sampling import SMOTE
@@ -22,13 +23,12 @@ from scipy import stats
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, f1_score
 from sklearn.model_selection import train_test_split
+from sweep_numpy import numpy_repetition
 from threadpoolctl import threadpool_limits
 
 from studies.data.datasets import make_clusters
 from studies.pvf2026.synthetic import kernel
 from studies.pvf2026.synthetic import run as synthetic
-import synthetic_literal
-from sweep_numpy import numpy_repetition
 from studies.pvf2026.synthetic.run import (
     METRICS,
     MUS,
@@ -41,7 +41,7 @@ from studies.pvf2026.synthetic.run import (
     run_sweep,
 )
 
-ROOT = Path(synthetic.__file__).resolve().parents[2]
+ROOT = Path(synthetic.__file__).resolve().parents[3]
 PAIRS = list(itertools.combinations(range(5), 2))
 SMALL = {"n_samples": [50], "mus": [1.5], "sigmas": [0.1]}
 

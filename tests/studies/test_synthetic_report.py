@@ -7,9 +7,7 @@ import pytest
 from scipy import stats
 
 from studies.kit.claims import VERDICTS, claims
-from studies.pvf2026.synthetic import cost
-from studies.pvf2026.synthetic import explanations
-from studies.pvf2026.synthetic import label_noise
+from studies.pvf2026.synthetic import cost, explanations, label_noise
 from studies.pvf2026.synthetic import run as synthetic
 from studies.pvf2026.synthetic import show as synthetic_report
 

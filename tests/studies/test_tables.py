@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from pvf.__main__ import main
+from studies import catalogue as tables
+from studies.__main__ import main
 from studies.kit.claims import claims
 from studies.kit.results import read_result
-from studies.pvf2026.clinical import run as clinical
 from studies.pvf2026 import sensitivity
-from studies import catalogue as tables
+from studies.pvf2026.clinical import run as clinical
 
 
 @pytest.mark.parametrize("name", sorted(tables.TABLES))

@@ -37,13 +37,13 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from studies.data import datasets
 from pvf._checks import check_integer, check_interval, check_number
-from studies.data.files import obtain
 from pvf.metrics import _efficiency_from_counts
 from pvf.perturbation import GaussianNoise, Mechanism, NominalFlip, OrdinalShift, Perturbation
-from studies.kit.results import run_blocks
 from pvf.validation import f_from_counts, is_tied_best, perturbed_counts, set_seed
+from studies.data import datasets
+from studies.data.files import obtain
+from studies.kit.results import run_blocks
 
 __all__ = [
     "CAPACITIES",

@@ -15,8 +15,8 @@ from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
 from pvf import plotting
-from studies.data import datasets
 from pvf._checks import check_integer
+from studies.data import datasets
 from studies.data.tables import registry
 from studies.kit.claims import VERDICTS, Finding, claims, verdict_on_numbers
 from studies.kit.results import read_result
@@ -197,8 +197,8 @@ def _how_to_get(dataset: str) -> str:
         "come from the committed full results; nothing stands in for the data. To run it here, "
         f"put the publisher's file `{files}` ([source]({known['page']})) into a folder, name the "
         "folder in the environment variable `PVF_DATA_DIR`, and build again; or, with a network, "
-        f"run `python -m studies data fetch {_FILES[dataset]}`. `python -m studies data status` says "
-        "what is found where."
+        f"run `python -m studies data fetch {_FILES[dataset]}`. `python -m studies data status` "
+        "says what is found where."
     )
 
 

@@ -22,10 +22,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pvf import plotting
 from pvf._checks import check_integer
-from studies.kit.claims import Finding, verdict
 from pvf.perturbation import GaussianNoise, Perturbation
-from studies.pvf2026.clinical.run import scores_from_counts
 from pvf.validation import perturbation_validation
+from studies.kit.claims import Finding, verdict
+from studies.pvf2026.clinical.run import scores_from_counts
 
 __all__ = [
     "AGGREGATES",

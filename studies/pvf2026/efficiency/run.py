@@ -22,8 +22,8 @@ from scipy import stats
 from sklearn.metrics import precision_score, recall_score
 
 from pvf._checks import check_integer, check_number
-from studies.kit.claims import Finding, claims, verdict
 from pvf.metrics import intervention_efficiency, intervention_efficiency_counts
+from studies.kit.claims import Finding, claims, verdict
 
 if TYPE_CHECKING:
     import sympy

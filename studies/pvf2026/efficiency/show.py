@@ -228,7 +228,7 @@ def figure_of_regimes(
     Parameters
     ----------
     simulated : DataFrame
-        From `studies.pvf2026.efficiency.run.simulate_efficiency`; rows of other models are left out.
+        From `simulate_efficiency`; rows of other models are left out.
     models : mapping of str to (int, int)
         TP and FP of each model.
     n_pos, n_neg : int

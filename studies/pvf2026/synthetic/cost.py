@@ -14,9 +14,9 @@ from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
 from pvf import plotting
-from studies.kit.claims import Finding
 from pvf.perturbation import GaussianNoise, Perturbation
 from pvf.validation import perturbation_validation
+from studies.kit.claims import Finding
 
 __all__ = ["SIZES", "decide", "figure_of_cost", "fit_slopes", "measure_times", "verdict"]
 

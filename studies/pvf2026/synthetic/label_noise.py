@@ -10,10 +10,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from studies.kit import claims
 from pvf._checks import check_finite, check_integer, check_interval
 from pvf.metrics import _efficiency_from_counts
 from pvf.validation import f_from_counts
+from studies.kit import claims
 
 __all__ = ["MODELS", "compare_gaps", "decide", "flipped_scores", "penalties", "verdict"]
 

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from ugly_csv import plain_table, to_bytes
 
 from book.tools import notebooks
-from pvf.select import choose as own_selection
 from pvf.__main__ import main
 from pvf._text import on_console, shortened
+from pvf.select import choose as own_selection
 from pvf.select.candidates import make_pool
 from pvf.select.csv_table import TableError
-from studies.kit.results import run_blocks
-from studies.kit import agreement
 from studies import catalogue as tables
+from studies.kit import agreement
+from studies.kit.results import run_blocks
 
 NOT_FINITE = ["nan", "-nan", "inf", "-inf", "1e999"]
 TINY = ["1e-9", "1e-300", "5e-324", "0.999999999"]

@@ -17,11 +17,18 @@ from playwright.sync_api import sync_playwright
 from sklearn.tree import DecisionTreeClassifier
 from ugly_csv import plain_table, to_bytes
 
-from pvf import GaussianNoise, InterventionEfficiencyDisplay, MultiplicityDisplay, Perturbation, perturbation_validation, plotting
-from pvf.select import report as own_report
 from book.tools.build import external_references
-from pvf.select.read import load_own_data
+from pvf import (
+    GaussianNoise,
+    InterventionEfficiencyDisplay,
+    MultiplicityDisplay,
+    Perturbation,
+    perturbation_validation,
+    plotting,
+)
+from pvf.select import report as own_report
 from pvf.select.choose import select
+from pvf.select.read import load_own_data
 from pvf.select.recommendation import recommend
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")

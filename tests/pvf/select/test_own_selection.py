@@ -23,10 +23,8 @@ from threadpoolctl import threadpool_limits
 from ugly_csv import TARGET, plain_table, to_bytes, ugly_table
 
 import pvf
+from pvf.pmv import PAPER_NOISE_LEVELS
 from pvf.select.candidates import MixedEncoder, encoder, load_pool, make_pool
-from pvf.select.columns import Column, feature_frame, guess_columns
-from pvf.select.csv_table import TableError
-from pvf.select.read import load_own_data
 from pvf.select.choose import (
     RULES,
     WhereObserved,
@@ -40,7 +38,9 @@ from pvf.select.choose import (
     select,
     split,
 )
-from pvf.pmv import PAPER_NOISE_LEVELS
+from pvf.select.columns import Column, feature_frame, guess_columns
+from pvf.select.csv_table import TableError
+from pvf.select.read import load_own_data
 from pvf.select.recommendation import recommend
 
 QUICK = {"n_sets": 20, "n_repeats": 1, "n_bootstraps": 200, "progress": False}

@@ -12,14 +12,14 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from pvf.select import run_time as _run_time
-from pvf.select import choose as own_selection
 from pvf.__main__ import main
-from pvf.select.run_time import Progress, expected_seconds, in_words, without_a_trace
+from pvf.select import choose as own_selection
+from pvf.select import run_time as _run_time
 from pvf.select.candidates import make_pool
+from pvf.select.choose import select
 from pvf.select.csv_table import TableError
 from pvf.select.read import load_own_data
-from pvf.select.choose import select
+from pvf.select.run_time import Progress, expected_seconds, in_words, without_a_trace
 
 QUICK = {"n_sets": 3, "n_repeats": 1, "n_bootstraps": 50, "sigmas": [], "capacity": 0.3}
 

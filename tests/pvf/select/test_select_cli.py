@@ -12,13 +12,13 @@ import pytest
 from click.testing import CliRunner
 from ugly_csv import KINDS, TARGET, plain_table, to_bytes, ugly_table
 
-from pvf.select import report as own_report
-from pvf.select import choose as own_selection
+from book.tools.project import ROOT
 from pvf.__main__ import main
-from pvf.select.read import load_own_data
-from pvf.select.choose import RULES, select
-from book.tools.project import PACKAGE
+from pvf.select import choose as own_selection
 from pvf.select import example as simulated_cohort
+from pvf.select import report as own_report
+from pvf.select.choose import RULES, select
+from pvf.select.read import load_own_data
 
 SMALL = ["--pool", "own_pool:small", "--sets", "10"]
 
@@ -114,7 +114,7 @@ def test_help_has_examples_that_parse():
     """``--help`` shows commands; each of them is accepted as it stands."""
     shown = call("select", "--help").output
     text = re.sub(r"\\\n\s+", "", shown)
-    examples = re.findall(r"python -m pvf (select|example) (.+)", text)
+    examples = re.findall(r"pvf (select|example) (.+)", text)
     assert len(examples) >= 5
     assert "Exit codes: 0 done; 1" in shown
     for name, line in examples:
@@ -333,14 +333,14 @@ def test_long_name_widens_no_other_line(plain, tmp_path):
 def test_runs_as_a_process_from_any_folder(tmp_path):
     """As typed: from the file's folder, with a pool of one's own that lies there, and no HOME."""
     (tmp_path / "my.csv").write_bytes(to_bytes(plain_table(), separator=","))
-    pool = Path(__file__).with_name("own_pool.py").read_text(encoding="utf-8")
+    pool = (ROOT / "tests" / "own_pool.py").read_text(encoding="utf-8")
     (tmp_path / "my_models.py").write_text(pool, encoding="utf-8")
     command = "select my.csv --target died --capacity 0.2 --sets 5 --pool my_models:small"
     environment = {name: value for name, value in os.environ.items() if name != "HOME"}
     done = subprocess.run(
         [sys.executable, "-m", "pvf", *command.split(), "--report", "r.html"],
         cwd=tmp_path,
-        env={**environment, "PYTHONPATH": str(PACKAGE.parent)},
+        env={**environment, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,

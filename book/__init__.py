@@ -1,0 +1,1 @@
+"""The book: pages, results, and the tools that build it."""

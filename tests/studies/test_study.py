@@ -1,0 +1,114 @@
+"""The protocol of studies: settings check themselves, and a run knows what it is beside."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from studies.data.tables import DataUnavailableError
+from studies.kit import study as kit
+from studies.kit.estimates import mean_estimates
+from studies.kit.study import Settings, Study, setting, settings_table
+
+
+@dataclass(frozen=True)
+class Coins(Settings):
+    """Throws of a coin."""
+
+    n_repetitions: int = setting(3, "Series of throws.", full=40, paper="1", low=1)
+    share: float = setting(0.5, "Chance of heads.", low=0, high=1)
+    side: str = setting("heads", "What counts.", choices=["heads", "tails"])
+    sigmas: tuple = setting((0.1, 0.2), "Noise levels.")
+    seed: int = setting(7, "Seed.", low=0)
+
+
+def throw(key, settings):
+    """Throw one series."""
+    rng = np.random.default_rng([settings.seed, key])
+    return pd.DataFrame({"repetition": [key], "rule": "a", "win": [rng.normal(settings.share)]})
+
+
+def estimate(rows):
+    """Average over the series."""
+    return mean_estimates(rows, ["rule"], ["win"])
+
+
+STUDY = Study(
+    name="coins",
+    settings=Coins,
+    blocks=lambda settings: range(settings.n_repetitions),
+    block=throw,
+    estimate=estimate,
+    figures={"fig-coins": lambda *_, **__: Figure()},
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [
+        ("n_repetitions", 0, ValueError),
+        ("n_repetitions", 1.5, TypeError),
+        ("n_repetitions", True, TypeError),
+        ("share", float("nan"), ValueError),
+        ("share", 1.1, ValueError),
+        ("share", "0.5", TypeError),
+        ("side", "edge", ValueError),
+        ("sigmas", 0.1, TypeError),
+    ],
+)
+def test_settings_refuse_what_they_do_not_take(name, value, error):
+    """The error names the setting."""
+    with pytest.raises(error, match=f"^{name} must be"):
+        Coins(**{name: value})
+
+
+def test_settings_take_equal_values_of_near_types():
+    """A whole number for a float and a list for a tuple, as YAML and papermill give them."""
+    assert Coins(share=1).share == 1.0
+    assert Coins(sigmas=[0.3]).sigmas == (0.3,)
+
+
+def test_full_settings_and_their_table_come_from_the_fields():
+    """The full value where there is one, else the default."""
+    assert Coins.full() == Coins(n_repetitions=40)
+    table = settings_table(Coins)
+    assert table.loc["n_repetitions", ["reduced", "full", "paper"]].tolist() == [3, 40, "1"]
+
+
+@pytest.fixture
+def committed(monkeypatch):
+    """Commit forty series."""
+    table = STUDY.table(Coins.full())
+    monkeypatch.setattr(kit, "read_result", lambda name: (table, {"wall_time": 1.0, "name": name}))
+    return table
+
+
+def test_run_draws_its_own_numbers_beside_the_committed(committed):
+    """Another seed, other estimates; the reference stays."""
+    first, second = STUDY.run(n_jobs=1), STUDY.run(n_jobs=1, seed=8)
+    assert first.estimates["estimate"].item() != second.estimates["estimate"].item()
+    assert first.reference.equals(second.reference)
+    assert first.estimates["n"].item() == 3
+    assert "1 of 1 estimates agree" in first.says()
+    assert isinstance(first.figure("fig-coins"), Figure)
+
+
+def test_full_run_says_whether_bits_are_the_same(committed):
+    """At the full settings the page shows the fresh run and compares it with the table."""
+    assert "the same bits as" in STUDY.run(n_jobs=1, n_repetitions=40).says()
+    assert "draws its own, smaller run" in STUDY.run(n_jobs=1, n_repetitions=40, seed=9).says()
+
+
+def test_missing_data_show_the_committed_results_and_say_so(committed):
+    """Nothing stands in for the data."""
+
+    def absent(key, settings):
+        raise DataUnavailableError("no coin here")
+
+    run = Study("coins", Coins, STUDY.blocks, absent, estimate).run(n_jobs=1)
+    assert run.table is None
+    assert run.estimates.equals(run.reference)
+    assert "did not run" in run.says()
+    assert "no coin here" in run.says()

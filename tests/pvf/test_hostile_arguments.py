@@ -278,6 +278,9 @@ def with_cell(base: np.ndarray, value: Any) -> np.ndarray:
     return copy
 
 
+#: Values that only one argument can't mean.
+OWN = {"n_jobs": {"0": 0}, "share": {"0": 0}, "validation_share": {"0": 0, "1": 1}}
+
 OTHER_SHAPES = {"own, shorter", "own, an axis more"}  # that broadcast
 GAPS = {"own, a cell of None", "own, a nan"}
 SEEDS = {"10**30"}  # a seed has no upper end
@@ -426,7 +429,7 @@ def table() -> Iterator[tuple[str, str, str, Any]]:
     for name, function in public_callables():
         for parameter in arguments_of(name, function):
             base = CALLS.get(name, (None, {}))[1].get(parameter.name)
-            own = spoiled(base) if isinstance(base, np.ndarray) else {}
+            own = spoiled(base) if isinstance(base, np.ndarray) else OWN.get(parameter.name, {})
             for kind, value in (HOSTILE | own).items():
                 if not (value is None and parameter.default is None):
                     yield name, parameter.name, kind, value

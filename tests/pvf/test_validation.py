@@ -33,6 +33,7 @@ from pvf import (
     NominalFlip,
     OrdinalShift,
     Perturbation,
+    PerturbationValidationResult,
     intervention_efficiency_score,
     intervention_efficiency_scorer,
     perturbation_scorer,
@@ -918,6 +919,58 @@ def test_an_aggregate_of_nan_for_one_model_is_refused(problem):
             aggregate=lambda _: next(means),
             **SMALL,
         )
+
+
+def test_random_ties_follow_a_spawned_seed_s_own_key(problem):
+    """Children of one seed break ties differently: each of two twins wins about half of them."""
+    _, _, X, y, trees = problem
+    picks = [
+        perturbation_validation(
+            [trees[0]] * 2,
+            X,
+            y,
+            perturbation=NOISE,
+            scoring="f1",
+            n_sets=1,
+            n_replicas=1,
+            tie_break="random",
+            random_state=child,
+        ).best_index
+        for child in np.random.SeedSequence(1).spawn(60)
+    ]
+    assert stats.binomtest(sum(picks), 60).pvalue > 0.001
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"tied": np.array([2])}, "tied must hold indices below 2"),
+        ({"tied": np.array([-1])}, "tied must hold indices below 2"),
+        ({"tied": np.array([0.0])}, "tied must hold indices below 2"),
+        ({"best_index": 2}, "best_index must be at most 1"),
+        ({"names": ("a",)}, "names must be a tuple of 2"),
+        ({"names": ("a", 1)}, "names must be texts"),
+        ({"aggregated": np.array([0.5])}, "aggregated must have shape .2,. as scores says"),
+        ({"scores": np.array([[0.5], [np.nan]])}, "scores must not be NaN"),
+        ({"seed": -1}, "seed must be at least 0"),
+    ],
+)
+def test_a_result_by_hand_must_fit_together(change, says):
+    """Parts of a result that are not of one set of models are refused."""
+    parts = {
+        "scores": np.array([[0.5], [0.6]]),
+        "aggregated": np.array([0.5, 0.6]),
+        "tied": np.array([1]),
+        "best_index": 1,
+        "unperturbed": np.array([0.5, 0.7]),
+        "models": ("one", "two"),
+        "names": ("a", "b"),
+        "tie_break": "first",
+        "seed": 0,
+    }
+    assert PerturbationValidationResult(**parts).best_name == "b"
+    with pytest.raises((TypeError, ValueError), match=says):
+        PerturbationValidationResult(**parts | change)
 
 
 class KnowsItsRows(BaseEstimator):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,15 @@ def _refuse_outputs(hint: str, outputs: tuple[Path, ...], *inputs: Path) -> None
         check_outputs(outputs, inputs)
     except OutputError as error:
         raise click.BadParameter(str(error), param_hint=hint) from error
+
+
+def _refuse_figures_without_matplotlib(reports: tuple[Path, ...]) -> None:
+    drawn = [path.name for path in reports if path.suffix.lower() != ".json"]
+    if drawn and find_spec("matplotlib") is None:
+        raise click.UsageError(
+            f"--report {drawn[0]} has figures, which need Matplotlib: pip install 'pvf[plot]'. "
+            "A .json report does without."
+        )
 
 
 @click.command(epilog=EPILOG)
@@ -150,6 +160,7 @@ def select(
     if validation_share + test_share >= 1:
         raise click.UsageError("--validation-share and --test-share must leave rows for training.")
     _refuse_outputs("'--report'", reports, csv)
+    _refuse_figures_without_matplotlib(reports)
     from pvf.select.choose import select as select_model  # noqa: PLC0415
     from pvf.select.read import load_own_data  # noqa: PLC0415  takes a second to load
 

@@ -390,3 +390,13 @@ def test_truth_is_that_of_new_patients(tmp_path):
     assert worth["IE"].max() == worth.loc["best candidate", "IE"]
     assert (worth["IE"] > 1).all()
     assert "not known" in str(simulated_cohort.readable_worth(selection, tmp_path, csv="x.csv"))
+
+
+def test_report_with_figures_is_refused_before_any_fit_without_matplotlib(tmp_path, monkeypatch):
+    """A plain install says what to add, and that JSON does without."""
+    monkeypatch.setattr("pvf.select.cli.find_spec", lambda name: None)
+    csv = tmp_path / "my.csv"
+    csv.write_bytes(to_bytes(plain_table(), separator=","))
+    done = call("select", csv, "--target", "died", "--capacity", "0.3", "--report", "r.html")
+    assert done.exit_code == 2
+    assert "pip install 'pvf[plot]'" in done.stderr

@@ -292,6 +292,7 @@ TABLES = {
     "capacity_networks": FullTable(
         make=_rounded(multiplicity.run_networks),
         settings={"n_models": 100, "n_repetitions": 5, "n_perturbed": 150},
+        sample={"n_repetitions": 1},
         seed=20261128,
         notes=(
             "Rashomon Capacity of networks trained from many seeds on Adult and COMPAS, and what "
@@ -303,6 +304,7 @@ TABLES = {
     "capacity_logistic": FullTable(
         make=_rounded(multiplicity.run_logistic),
         settings={"n_models": 100, "n_repetitions": 5, "n_perturbed": 150},
+        sample={"n_repetitions": 1},
         seed=20261128,
         notes=(
             "Rashomon Capacity around one logistic regression, as four ways find it: one row for "
@@ -313,6 +315,7 @@ TABLES = {
     "capacity_greedy": FullTable(
         make=_rounded(multiplicity.run_greedy),
         settings={"n_models": 180, "n_kept": 163, "n_repetitions": 3},
+        sample={"n_repetitions": 1},
         seed=20261128,
         notes=(
             "How much of the capacity of a set of networks on COMPAS a few of them keep: one row "
@@ -328,6 +331,7 @@ TABLES = {
             "n_repetitions_paper": 1,
             "n_perturbed_paper": 30,
         },
+        sample={"n_repetitions": 1},
         seed=20261128,
         notes=(
             "Rashomon Capacity that adversarial weight perturbation finds around networks on Adult "

@@ -394,7 +394,7 @@ def test_truth_is_that_of_new_patients(tmp_path):
 
 def test_report_with_figures_is_refused_before_any_fit_without_matplotlib(tmp_path, monkeypatch):
     """A plain install says what to add, and that JSON does without."""
-    monkeypatch.setattr("pvf.select.cli.find_spec", lambda name: None)
+    monkeypatch.setattr("pvf.select.cli.find_spec", lambda _: None)
     csv = tmp_path / "my.csv"
     csv.write_bytes(to_bytes(plain_table(), separator=","))
     done = call("select", csv, "--target", "died", "--capacity", "0.3", "--report", "r.html")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -416,15 +417,15 @@ def select(
     X_train, y_train = data.X.iloc[parts.train], data.y[parts.train]
     X_val, y_val = data.X.iloc[parts.validation], data.y[parts.validation]
     changes = {"change_probability": change_probability, "shift_decay": shift_decay}
+    noise_at = partial(perturbation_of, data.features, X_train, **changes)
     sets: dict[str, Any] = {"n_sets": n_sets, "n_replicas": n_replicas, "aggregate": aggregate}
     # Sums run in another order on more threads.
     with threadpool_limits(limits=1), Progress("select", show=progress) as run:
         run.stage("finding out how long this takes")
         screened = columns_to_screen(pool, data.features)
         candidates = make_pool(pool, data.features, X_train, y_train, seed=seed, screen=False)
-        noise = perturbation_of(data.features, X_train, sigma=sigma, **changes)
         seconds = _expected(
-            candidates, screened, (X_train, y_train), X_val, noise, settings, n_jobs
+            candidates, screened, (X_train, y_train), X_val, noise_at, settings, n_jobs
         )
         what = f"{len(candidates)} candidates, {len(data.X):,} rows, {len(data.features):,} columns"
         _refuse_a_long_run(seconds, most_minutes, what, n_sets)
@@ -436,12 +437,11 @@ def select(
         run.stage("PVF at each noise level", len(levels))
         by_sigma = {}
         for level in levels:
-            noise = perturbation_of(data.features, X_train, sigma=level, **changes)
             by_sigma[level] = perturbation_validation(
                 models,
                 X_val,
                 y_val,
-                perturbation=noise,
+                perturbation=noise_at(sigma=level),
                 scoring=intervention_efficiency_scorer(capacity),
                 random_state=seed,
                 n_jobs=n_jobs,
@@ -498,14 +498,14 @@ def _expected(
     screened: Sequence[Column],
     train: tuple[pd.DataFrame, NDArray[np.intp]],
     X_val: pd.DataFrame,
-    noise: Perturbation,
+    noise_at: Callable[..., Perturbation],
     settings: Mapping[str, Any],
     n_jobs: int | None,
 ) -> dict[str, float]:
     """Return the seconds that each stage will take, from a few candidates and one sample."""
     rng, n_sets, n_replicas = np.random.default_rng(0), settings["n_sets"], settings["n_replicas"]
     n_probed = min(n_sets, max(1, PROBE_ROWS // (n_replicas * len(X_val))))
-    sampler = noise._prepare(X_val)
+    sampler, prepare = timed(lambda: noise_at(sigma=settings["sigma"])._prepare(X_val))
 
     def perturbed() -> pd.DataFrame:
         draws = [sampler.draw(n_replicas, rng) for _ in range(n_probed)]
@@ -522,9 +522,10 @@ def _expected(
         fit, refit, predict = expected_seconds(candidates, times_of)
     n_workers = min(effective_n_jobs(n_jobs), cpu_count())
     n_refits = settings["n_repeats"] * len(_pmv_levels(train[1]))
+    a_level = prepare + n_sets * (draw / n_probed + predict) / n_workers
     return {
         "candidates": screen * len(screened) + fit / n_workers,
-        "PVF": len(settings["sigmas"]) * n_sets * (draw / n_probed + predict) / n_workers,
+        "PVF": len(settings["sigmas"]) * a_level,
         "PMV": n_refits * refit / n_workers,
     }
 

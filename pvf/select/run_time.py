@@ -85,7 +85,7 @@ class Progress:
 
     def _line(self) -> str:
         gone = (time.monotonic() - self._start) / 60
-        whole = f"; {in_words(self._minutes)} in all" if self._minutes else ""
+        whole = f"; {in_words(self._minutes)} in all" if gone < self._minutes else ""
         return f"{gone:.0f} min: {self._now} ({self._done} of {self._steps}){whole}"
 
     def _write(self, text: str) -> None:

@@ -221,22 +221,22 @@ def test_text_that_recurs_is_nominal(n_levels, n_rows, name, kind):
     ("values", "name", "kind", "why"),
     [
         pytest.param(
-            rows_of(numbered(37, "r{}"), 40),
+            rows_of(numbered(91, "r{}"), 100),
             *("sample", "identifier", "nearly every row has a code of its own"),
-            id="37-codes-in-40-rows",
+            id="91-codes-in-100-rows",
         ),
         pytest.param(
-            rows_of(numbered(36, "r{}"), 40),
-            *("sample", "text", "text with 36 values, too many to learn from 40 rows"),
-            id="36-codes-in-40-rows",
+            rows_of(numbered(90, "r{}"), 100),
+            *("sample", "text", "text with 90 values, too many to learn from 100 rows"),
+            id="90-codes-in-100-rows",
         ),
         pytest.param(
-            [*numbered(37, "r{}"), *numbered(3, "r {}")],
+            [*numbered(91, "r{}"), *numbered(9, "r {}")],
             *("sample", "identifier", "nearly every row has a code of its own"),
             id="few-codes-with-a-space",
         ),
         pytest.param(
-            [*numbered(36, "r{}"), *numbered(4, "r {}")],
+            [*numbered(90, "r{}"), *numbered(10, "r {}")],
             *("sample", "text", "free text"),
             id="a-tenth-with-a-space",
         ),
@@ -310,6 +310,7 @@ def test_leading_zeros_make_codes():
         assert read(levels * 9)[: len(levels)] == levels
     assert guess(["1", "02"] * 9, kinds={"x": "nominal"}).levels == ("02", "1")
     assert guess(["1", "a"] * 9, kinds={"x": "nominal"}).levels == ("1", "a")
+    assert guess(["01.5", "2"] * 9, kinds={"x": "nominal"}).levels == (1.5, 2.0)
     assert guess(["0", "1", "2"] * 9).kind == "ordinal"
     assert guess(["0.5", "0", "0.25"] * 9).kind == "numeric"
 
@@ -354,7 +355,8 @@ ORDERS = {
     "ages": "<40 40-49 50-59 100+",
     "ages-with-signs": "≤9 10–19 >20",
     "ages-with-equals": "<=9 10-19 >=20",
-    "around-one-number": "<5 5 >5",
+    "around-one-number": "<5 5 >5 6",
+    "padded-bands": "00-09 10-19 100-109",
     "around-one-number-inclusive": "≤5 5 ≥5",
     "from-two-numbers": "5-9 10-14 15",
     "bands-within-bands": "0-90 10-80 20-70",
@@ -409,6 +411,8 @@ def test_spellings_of_a_scale_are_one_level_each():
         ["stage I", "stage 1", "stage 2"],
         ["stage I", "stage II", "stage III", "unstaged"],
         ["stage xx", "stage i", "stage ii"],
+        ["stage xx", "stage ii", "stage iii"],
+        ["40-49", "50-59", "60-69 unsure"],
         ["ward 1", "ward 2", "ward 3"],
         ["60", "60+", "70+"],
         ["40-49", "50-59", "old"],
@@ -504,6 +508,7 @@ def test_one_value_that_is_no_date_makes_text(value):
 NUMBERS = {
     "signs": (["+1.5", "-2", "3"], [1.5, -2, 3]),
     "bare-points": ([".5", "5.", "-.25"], [0.5, 5, -0.25]),
+    "padded": (["01.50", "02.75", "10.25"], [1.5, 2.75, 10.25]),
     "exponents": (["1e3", "1.5E-2", "2e+1"], [1000, 0.015, 20]),
     "long": (["1234.5678", "0.0001", "1234567"], [1234.5678, 0.0001, 1234567]),
     "thousands": (["1,234.5", "-12,345,678", "999"], [1234.5, -12345678, 999]),
@@ -881,16 +886,17 @@ def test_kinds_are_shown_as_they_are():
     columns = [
         Column("age", "numeric", "numbers", n_missing=3, n_values=40),
         Column("ward", "nominal", "given by you", guessed=False, n_values=4),
+        Column("note", "text"),
     ]
     table = kinds_frame(columns)
     assert table.index.name == "column"
     assert table.reset_index().to_dict("list") == {
-        "column": ["age", "ward"],
-        "kind": ["numeric", "nominal"],
-        "guessed": ["guessed", "given"],
-        "missing": [3, 0],
-        "values": [40, 4],
-        "why": ["numbers", "given by you"],
+        "column": ["age", "ward", "note"],
+        "kind": ["numeric", "nominal", "text"],
+        "guessed": ["guessed", "given", "guessed"],
+        "missing": [3, 0, 0],
+        "values": [40, 4, 0],
+        "why": ["numbers", "given by you", ""],
     }
 
 

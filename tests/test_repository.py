@@ -267,7 +267,7 @@ def test_library_imports_only_what_an_install_brings():
     [
         pytest.param("pvf", ["plot"], id="library"),
         pytest.param("studies", ["studies", "book"], id="studies"),
-        pytest.param("book", ["studies", "book"], id="book"),
+        pytest.param("book/tools", ["studies", "book"], id="book"),
         pytest.param("notebooks", ["studies", "book"], id="notebooks"),
     ],
 )

@@ -4,7 +4,7 @@ None of the clients can be trusted to end: ``ucimlrepo`` and scikit-learn's Open
 reader set no time-out, and a time-out of the socket does not bound a server that sends
 a byte now and then. So ``pvf`` runs this file as a script, with a limit on its wall time:
 
-    python _data_client.py CLIENT WHAT FOLDER SECONDS
+    python client.py CLIENT WHAT FOLDER SECONDS
 
 It writes the answer into FOLDER (``answer.csv`` or ``answer.npz``). If it fails it writes
 the chain of causes as a JSON list to standard output and exits with 1. It imports nothing

@@ -32,7 +32,7 @@ from studies.data.tables import (
 )
 
 FOLDER_VARIABLE = "PVF_DATA_DIR"
-CLIENT_SCRIPT = Path(__file__).with_name("_data_client.py")
+CLIENT_SCRIPT = Path(__file__).with_name("client.py")
 SOCKET_SECONDS = 20.0
 
 

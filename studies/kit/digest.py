@@ -81,7 +81,7 @@ def table_code(name: str, read: Reader = read_source) -> dict[str, str]:
     Examples
     --------
     >>> sorted(table_code("synthetic_sweep"))[-2:]
-    ['studies.pvf2026.synthetic.run', 'studies.catalogue']
+    ['studies.pvf2026.synthetic.kernel', 'studies.pvf2026.synthetic.run']
     """
     library = _Library(read)
     make = library.maker(name)

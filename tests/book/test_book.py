@@ -198,7 +198,7 @@ def test_two_builds_at_once_both_end_well(small):
     """The second build waits for the first: both exit with 0, and the book is whole."""
     project, _ = small
     with ThreadPoolExecutor() as pool:
-        started = [pool.submit(run_process, "book", cwd=project.root) for _ in range(2)]
+        started = [pool.submit(run_process, "build", cwd=project.root) for _ in range(2)]
     done = [process.result() for process in started]
     assert [d.returncode for d in done] == [0, 0], [d.stdout + d.stderr for d in done]
     said = [line for d in done for line in d.stdout.splitlines()]
@@ -213,7 +213,7 @@ def test_killed_build_leaves_the_old_book_and_blocks_nobody(small):
     project, _ = small
     before = (project.html / "index.html").stat().st_mtime_ns
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "pvf", "--root", str(project.root), "book"]
+    command = [sys.executable, "-m", "book.tools", "--root", str(project.root), "build"]
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as process:
         try:
             deadline = time.monotonic() + 120

@@ -216,7 +216,8 @@ def test_gap_of_many_classes_counts_rounding(n_classes, difference):
     capacity, gap = pvf.rashomon_capacity(np.stack([rows, others]), return_gap=True)
     for p, q, found, at_most in zip(rows, others, capacity, gap, strict=True):
         bits = exact_of_two(p, q) / mpmath.log(2)
-        assert abs(mpmath.log(found, 2) - bits) <= at_most
+        # rows that are equal once they are scaled to sum to 1 count as equal
+        assert abs(mpmath.log(found, 2) - bits) <= at_most + 1e-30
     assert gap.max() <= 1e-9
 
 

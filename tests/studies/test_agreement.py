@@ -136,9 +136,8 @@ def test_command_fails_only_if_a_table_differs(committed, monkeypatch, tmp_path,
         return table.assign(seconds=0.0)
 
     monkeypatch.setitem(tables.TABLES, "small", dataclasses.replace(committed, make=make))
-    (tmp_path / "_toc.yml").touch()
-    (tmp_path / "notebooks").mkdir()
-    result = CliRunner().invoke(main, ["--root", str(tmp_path), "tables", "--check"])
+    monkeypatch.setattr("studies.__main__.repository_root", lambda: tmp_path)
+    result = CliRunner().invoke(main, ["tables", "--check"])
     assert result.exit_code == code, result.output
     assert "1 tables against the committed ones" in result.output
     assert (tmp_path / "build" / "tables" / "small.csv").is_file()

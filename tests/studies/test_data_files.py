@@ -515,8 +515,9 @@ t.assert_small(t.obtain("cervical_cancer")[0])
 
 def load_elsewhere(house, folder: Path, before: str = "") -> subprocess.Popen:
     """Load the small table in a process of its own."""
-    root = Path(__file__).resolve().parents[2]
-    code = RUN.format(tests=str(root / "tests"), folder=str(folder), url=house.url, before=before)
+    here = Path(__file__).resolve().parent
+    root = here.parents[1]
+    code = RUN.format(tests=str(here), folder=str(folder), url=house.url, before=before)
     environment = {**os.environ, "PYTHONPATH": str(root)}
     return subprocess.Popen(
         [sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE, text=True

@@ -1,5 +1,6 @@
 """Every option of every command is fed what no user should type; each answer is one line."""
 
+import copy
 import os
 from pathlib import Path
 
@@ -12,12 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ugly_csv import plain_table, to_bytes
 
+from book.tools import __main__ as tools
 from book.tools import notebooks
-from pvf.__main__ import main
+from pvf import __main__ as library
 from pvf._text import on_console, shortened
 from pvf.select import choose as own_selection
 from pvf.select.candidates import make_pool
 from pvf.select.csv_table import TableError
+from studies import __main__ as studies
 from studies import catalogue as tables
 from studies.kit import agreement
 from studies.kit.results import run_blocks
@@ -44,10 +47,14 @@ TEXTS = [
     "/dev/null/x",
     "/proc/x",
 ]
+#: All commands of the three programs; what they share is tried once.
+main = copy.copy(tools.main)
+main.commands = {**library.main.commands, **studies.main.commands, **tools.main.commands}
+
 #: What each command needs besides the value that is tried. A new command must be added here.
 BASE = {
     "": ["claims"],
-    "book": [],
+    "build": [],
     "claims": [],
     "data fetch": [],
     "data status": [],

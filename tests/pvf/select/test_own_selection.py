@@ -669,7 +669,9 @@ def test_own_pool_gets_the_columns_if_it_wants_them():
 
 def test_candidate_that_takes_no_text_is_named(ugly):
     """A pool of number-only pipelines on a table with text says what to put before it."""
-    with pytest.raises(TableError, match=r"'depth 1' cannot be fitted.*pvf\.candidates\.encoder"):
+    with pytest.raises(
+        TableError, match=r"'depth 1' cannot be fitted.*pvf\.select\.candidates\.encoder"
+    ):
         select(ugly, capacity=0.2, pool="own_pool:numbers_only", **QUICK)
 
 

@@ -294,12 +294,12 @@ def test_reports_are_written_each_by_itself(plain, tmp_path, monkeypatch):
 
 def test_report_through_a_link_keeps_the_link(plain, tmp_path):
     """The file behind the link is replaced, not the link."""
-    (tmp_path / "shared").mkdir()
+    (tmp_path / "common").mkdir()
     link = tmp_path / "r.json"
-    link.symlink_to("shared/r.json")
+    link.symlink_to("common/r.json")
     call("select", plain, "--target", "died", "--capacity", "0.3", *SMALL, "--report", link)
     assert link.is_symlink()
-    assert json.loads((tmp_path / "shared" / "r.json").read_text(encoding="utf-8"))["choices"]
+    assert json.loads((tmp_path / "common" / "r.json").read_text(encoding="utf-8"))["choices"]
 
 
 def test_names_reach_the_terminal_as_escapes(tmp_path):

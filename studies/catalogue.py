@@ -217,6 +217,7 @@ TABLES = {
         f"candidate_sets_{name}": FullTable(
             make=partial(_candidate_sets, problem),
             settings=_CANDIDATE_REPETITIONS,
+            sample={"n_repetitions": 1, "n_datasets": 10},
             seed=20261127,
             notes=(
                 f"The candidates of {what} as Rashomon sets: one row for each {unit}, metric and "
@@ -233,6 +234,7 @@ TABLES = {
     "candidate_patients": FullTable(
         make=_candidate_patients,
         settings=_CANDIDATE_REPETITIONS,
+        sample={"n_repetitions": 1, "n_datasets": 10},
         seed=20261127,
         notes=(
             "How the candidates' Rashomon sets treat external patients: one row for each problem, "

@@ -518,7 +518,7 @@ def load_elsewhere(house, folder: Path, before: str = "") -> subprocess.Popen:
     here = Path(__file__).resolve().parent
     root = here.parents[1]
     code = RUN.format(tests=str(here), folder=str(folder), url=house.url, before=before)
-    environment = {**os.environ, "PYTHONPATH": str(root)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (root, here.parent)))}
     return subprocess.Popen(
         [sys.executable, "-c", code], env=environment, stderr=subprocess.PIPE, text=True
     )

@@ -21,8 +21,6 @@ from pvf.select import choose as own_selection
 from pvf.select.candidates import make_pool
 from pvf.select.csv_table import TableError
 from studies import __main__ as studies
-from studies import catalogue as tables
-from studies.kit import agreement
 from studies.kit.results import run_blocks
 
 NOT_FINITE = ["nan", "-nan", "inf", "-inf", "1e999"]
@@ -120,8 +118,9 @@ def started(monkeypatch, tmp_path):
         return Path(name)
 
     monkeypatch.setattr(own_selection, "select", no_fits)
-    monkeypatch.setattr(tables, "make_table", no_table)
-    monkeypatch.setattr(agreement, "check_tables", lambda *_, **__: {})
+    monkeypatch.setattr(studies, "make_table", no_table)
+    monkeypatch.setattr(studies, "check_tables", lambda *_, **__: {})
+    monkeypatch.setattr(studies, "check_sample", lambda *_, **__: {})
     (tmp_path / "patients.csv").write_bytes(to_bytes(plain_table(), separator=","))
     (tmp_path / "book" / "notebooks").mkdir(parents=True)
     (tmp_path / "book" / "_toc.yml").touch()

@@ -1,10 +1,12 @@
 """Capacity of two rows of two classes against 60 and more decimal digits, and of more rows."""
 
+import literal_multiplicity as literal
 import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import rel_entr
 
 import pvf
 from pvf.multiplicity import _channel
@@ -227,6 +229,26 @@ def test_newton_reaches_its_aim_below_the_tolerance():
     scores = rng.dirichlet(np.ones(5), (30, 300))
     _, gap = pvf.rashomon_capacity(scores, return_gap=True, tol=1e-9, max_iter=20)
     assert gap.max() <= 1.05 * _channel.AIM * 1e-9 / np.log(2)
+
+
+def test_newton_centres_after_short_steps_where_it_would_cycle():
+    """Rows almost at two vertices, with a class of 3e-15, are solved as plainly as any others."""
+    rows = np.array(
+        [
+            [1, 0, 2.7e-7, 0],
+            [0, 1, 3.9e-8, 3e-15],
+            [0.43, 0.54, 1.5e-7, 0.03],
+            [0, 1, 1.6e-10, 1.1e-6],
+        ]
+    )
+    rows /= rows.sum(axis=1, keepdims=True)
+    capacity, gap = pvf.rashomon_capacity(rows[:, None], return_gap=True, max_iter=30)
+    assert gap[0] <= 1e-9
+    # The loop's bounds close in slowly, but they enclose it.
+    found, weights = literal.blahut_arimoto(rows, n_steps=3000, small_step=0)
+    farthest = rel_entr(rows, weights @ rows).sum(axis=1).max() / np.log(2)
+    assert found <= np.log2(capacity[0]) <= farthest
+    assert farthest - found < 2e-4
 
 
 def test_classes_below_the_smallest_number_count_as_absent():

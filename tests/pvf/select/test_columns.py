@@ -1,5 +1,7 @@
 """Kinds of columns by hand: what a person would say, on both sides of every threshold."""
 
+from dataclasses import FrozenInstanceError
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -569,10 +571,17 @@ def test_words_for_missing_are_gaps_among_numbers_only(word):
     assert word in column.levels
 
 
+def test_words_for_missing_alone_are_levels():
+    """Without any number beside them they say something."""
+    column = guess(["none", "unknown", "not done"] * 9)
+    assert (column.kind, column.n_missing) == ("nominal", 0)
+    assert column.levels == ("none", "not done", "unknown")
+
+
 @pytest.mark.parametrize("either", ["1,234", "12,345", "123,456", "-1,234", "+999,000"])
 def test_three_digits_after_a_comma_may_be_a_thousand(either):
     """1,234 is refused in both readings' words, until the decimal mark is given."""
-    values = [either, "5", "7", "8"]
+    values = ["5", either, "7", "8"]
     number = either.replace(",", "")
     with pytest.raises(TableError) as error:
         guess(values)
@@ -580,9 +589,9 @@ def test_three_digits_after_a_comma_may_be_a_thousand(either):
         f"Column 'x' holds {either!r}, which may be {number} or {either.replace(',', '.')}; "
         "say which mark is decimal, '.' or ','."
     )
-    assert read(values, decimal=".")[0] == float(number)
-    assert read(values, decimal=",")[0] == float(number) / 1000
-    assert read(values, separator=";")[0] == float(number) / 1000
+    assert read(values, decimal=".")[1] == float(number)
+    assert read(values, decimal=",")[1] == float(number) / 1000
+    assert read(values, separator=";")[1] == float(number) / 1000
 
 
 def test_a_file_of_semicolons_has_decimal_commas_where_it_has_commas():
@@ -599,6 +608,9 @@ def test_the_given_mark_binds_every_column():
     """With a decimal comma 1.234 is a thousand, with a point 1,234 is one."""
     assert read(["1.234", "12.345", "3"], decimal=",") == [1234, 12345, 3]
     assert read(["1,234", "12,345", "3"], decimal=".") == [1234, 12345, 3]
+    frame = pd.DataFrame({"x": ["1,5", "2,5", "3,5", "4,5"], "two": ["1.234", "2.345"] * 2})
+    kinds = [column.kind for column in guess_columns(frame, decimal=",")]
+    assert kinds == ["numeric", "nominal"]
     assert read(["1", "2", "3"], decimal=",") == read(["1", "2", "3"], decimal=".") == [1, 2, 3]
 
 
@@ -607,11 +619,12 @@ def test_the_given_mark_binds_every_column():
     [
         (["1.5", "2,5", "3.5"], {}, "'2,5' and '1.5', which are not of one notation"),
         (["1.5", "2,5"], {}, "'2,5' and '1.5', which are not of one notation"),
+        (["01.5", "2,5"], {}, "'2,5' and '01.5', which are not of one notation"),
         (["1,234.5", "1.234,5", "7"], {}, "'1.234,5' and '1,234.5', which are not of one"),
         (["7", "1,5", "2,5"], {"decimal": "."}, "'1,5', whose decimal mark is not the one given"),
         (["7", "0.5", "2.5"], {"decimal": ","}, "'0.5', whose decimal mark is not the one given"),
     ],
-    ids=["mixed", "two-values", "groups", "comma-for-point", "point-for-comma"],
+    ids=["mixed", "two-values", "padded", "groups", "comma-for-point", "point-for-comma"],
 )
 @pytest.mark.parametrize("kind", [None, "numeric"])
 def test_numbers_in_two_notations_are_refused(values, kwargs, message, kind):
@@ -695,6 +708,7 @@ def test_infinite_numbers_are_refused(value, kind):
         pytest.param([*numbered(5, "{}.5"), "n"], True, id="five-numbers"),
         pytest.param([*numbered(4, "{}.5"), "n"], False, id="four-numbers"),
         pytest.param([*numbered(40, "{},5"), "n"], True, id="commas"),
+        pytest.param([*numbered(9, "0{}.5"), "n"], True, id="padded"),
         pytest.param([*numbered(40, "1,{:03d}.5"), "n"], True, id="thousands"),
         pytest.param([*numbered(40, "1.{:03d},5"), "n"], True, id="european-thousands"),
     ],
@@ -888,6 +902,8 @@ def test_kinds_are_shown_as_they_are():
         Column("ward", "nominal", "given by you", guessed=False, n_values=4),
         Column("note", "text"),
     ]
+    with pytest.raises(FrozenInstanceError):
+        columns[0].kind = "nominal"
     table = kinds_frame(columns)
     assert table.index.name == "column"
     assert table.reset_index().to_dict("list") == {

@@ -261,12 +261,12 @@ def test_a_number_on_the_border_of_an_interval_is_covered(number, covered):
 
 def test_a_number_without_an_interval_is_refused():
     """The error lists the numbers, and those that no interval is given for."""
-    message = r"intervals must cover \['loss', 'tie', 'win'\], got none for \['loss', 'tie'\]"
+    paper = dict.fromkeys("gfdecba", 52.0)
+    lacking = r"\['b', 'c', 'd', 'e', 'f', 'g'\]"
+    message = rf"intervals must cover \['a', 'b', 'c', .*'g'\], got none for {lacking}"
     for interval in ((40.0, 60.0), (70.0, 90.0)):
         with pytest.raises(ValueError, match=message):
-            verdict_on_numbers(
-                {"win": 52.0, "tie": 1.0, "loss": 2.0}, {"win": interval}, same_direction=True
-            )
+            verdict_on_numbers(paper, {"a": interval}, same_direction=True)
 
 
 # --- The ledger is whole ------------------------------------------------------------------------

@@ -238,7 +238,7 @@ def test_sample_weights_enter_the_level():
     ("change", "match"),
     [
         ({"y_train": np.full(20, 2)}, "y_train must be 20 labels from 0 to 1"),
-        ({"y_train": np.zeros(3)}, "y_train must be 20 labels"),
+        ({"y_train": np.zeros(3)}, "X_train and y_train must have the same length, got 20 and 3"),
         ({"X": np.full((2, 3), np.nan)}, "X must be finite"),
         ({"X": np.zeros(3)}, "X must be finite and have at least two axes"),
         ({"sample_weight": np.zeros(20)}, "sample_weight must be 20 numbers"),

@@ -15,6 +15,7 @@ from studies.capacity2022 import bridge as candidate_sets
 from studies.capacity2022 import run as multiplicity
 from studies.kit.digest import table_code
 from studies.kit.results import results_folder, write_result
+from studies.kit.study import Study
 from studies.pmv2019 import tables as pmv_tables
 from studies.pmv2019.rules import PROBLEMS
 from studies.pvf2026.clinical import run as clinical
@@ -23,7 +24,11 @@ from studies.pvf2026.efficiency import run as efficiency
 from studies.pvf2026.synthetic import cost, label_noise
 from studies.pvf2026.synthetic.run import run_sweep
 
-__all__ = ["TABLES", "FullTable", "make_table"]
+__all__ = ["STUDIES", "TABLES", "FullTable", "make_table"]
+
+#: Every study by its name, which is also its table's.
+ALL: tuple[Study, ...] = ()
+STUDIES = {study.name: study for study in ALL}
 
 
 @dataclass(frozen=True)

@@ -4,33 +4,45 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from itertools import product
+from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from studies.kit.results import read_result
+from studies.kit.verdicts import LABELS, Part, Region, Verdict, judge_parts
+
+if TYPE_CHECKING:
+    from studies.kit.study import Study
 
 __all__ = [
     "VERDICTS",
     "Finding",
+    "Judged",
     "claims",
     "in_words",
     "judge",
+    "judge_with",
     "ledger",
     "ledger_text",
     "paper_numbers",
+    "parts_of",
+    "rule_in_words",
     "verdict",
     "verdict_on_numbers",
     "verdict_table",
 ]
 
-#: All verdicts that a claim can get.
-VERDICTS = ("reproduced", "direction only", "not reproduced", "untestable")
+#: All verdicts that a claim can get; "direction only" is of the first round's scale.
+VERDICTS = (*LABELS[:2], "direction only", *LABELS[2:])
+
+#: The claims' prefixes in the order of the ledger.
+ORDER = ("IE", "SYN", "SEN", "CER", "BRE", "REAL", "THE", "LAB", "CPX", "RC", "PMV")
 
 
 @dataclass(frozen=True)
@@ -59,6 +71,26 @@ class Finding:
             raise ValueError(f"verdict must be one of {VERDICTS}, got {self.verdict!r}.")
 
 
+@dataclass(frozen=True)
+class Judged(Finding):
+    """A finding with the parts that it follows from, whether numbers fit, and what it leaves out.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        With joint intervals.
+    numbers : str
+        Whether the paper's numbers are ``compatible`` with single runs, ``different``, or
+        ``none``.
+    note : str
+        What the verdict leaves out.
+    """
+
+    parts: Sequence[Part] = ()
+    numbers: str = "none"
+    note: str = ""
+
+
 @cache
 def judge(claim: str) -> Finding:
     """Return what the committed full-scale results say about a claim.
@@ -84,9 +116,164 @@ def judge(claim: str) -> Finding:
     if claim not in claims():
         raise ValueError(f"claim must be an id of the ledger, got {claim!r}.")
     entry = claims()[claim]
+    if "decide" not in entry:
+        from studies.catalogue import STUDIES  # noqa: PLC0415  the studies import this module
+
+        return judge_with(entry, STUDIES[entry["study"]])
     decide: Callable[[Mapping[str, Any], Mapping[str, pd.DataFrame]], Finding]
     decide = resolve_name(entry["decide"])
     return decide(entry, {name: _committed(name) for name in entry["tables"]})
+
+
+def judge_with(entry: Mapping[str, Any], study: Study) -> Judged:
+    """Judge a claim by its rule and the committed results of its study.
+
+    Where the entry names tie rules (``ties``), it is judged under each; the label is that of the
+    rule that its parts name, and the note says if another rule changes it.
+    """
+    table = _committed(study.name)
+    estimates, runs = study.estimate(table), study.runs(table)
+    found = _verdict(entry, study, estimates, runs)
+    note = found.note
+    labels = {
+        rule: _verdict(_under(entry, rule), study, estimates, runs).label
+        for rule in entry.get("ties", ())
+    }
+    if len({found.label, *labels.values()}) > 1:
+        by_rule = ", ".join(f"{rule} {label}" for rule, label in labels.items())
+        note = "; ".join(filter(None, [note, f"depends on ties: {by_rule}"]))
+    main = found.parts[entry.get("main", 0)]
+    number, low, high = (
+        None if pd.isna(value) else value for value in (main.estimate, main.low, main.high)
+    )
+    says = entry.get("found") or "; ".join(map(_part_in_words, found.parts))
+    return Judged(found.label, says, number, low, high, found.parts, found.numbers, note)
+
+
+def _verdict(
+    entry: Mapping[str, Any], study: Study, estimates: pd.DataFrame, runs: pd.DataFrame | None
+) -> Verdict:
+    if entry["id"] in study.claims:
+        return judge_parts(study.claims[entry["id"]](estimates, entry))
+    return judge_parts(parts_of(entry, estimates), _printed_runs(entry, runs))
+
+
+def _under(entry: Mapping[str, Any], rule: str) -> dict[str, Any]:
+    """Return a claim's entry with all its parts under another tie rule."""
+    parts = [
+        {**part, "where": {**part.get("where", {}), "tie_break": rule}} for part in entry["parts"]
+    ]
+    return {**entry, "parts": parts}
+
+
+def _settings(part: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield each setting of a part; a list among its keys stands for one part each."""
+    where = part.get("where", {})
+    values = [value if isinstance(value, list) else [value] for value in where.values()]
+    yield from (dict(zip(where, combination, strict=True)) for combination in product(*values))
+
+
+def _rows(frame: pd.DataFrame, quantity: str, where: Mapping[str, Any]) -> pd.DataFrame:
+    chosen = frame["quantity"] == quantity
+    for key, value in where.items():
+        chosen &= frame[key] == value
+    return frame[chosen]
+
+
+def parts_of(entry: Mapping[str, Any], estimates: pd.DataFrame) -> list[Part]:
+    """Return the parts of a claim, each with the one estimate that its rule names.
+
+    Parameters
+    ----------
+    entry : mapping
+        Of `claims`, with ``parts``: each has ``says``, and ``quantity``, ``where`` (keys of the
+        estimates), ``region`` and ``paper`` (a number or a range), or ``untestable``.
+    estimates : DataFrame
+        In the schema of `studies.kit.estimates`.
+
+    Returns
+    -------
+    list of Part
+
+    Raises
+    ------
+    ValueError
+        A part does not name one estimate.
+    """
+    parts = []
+    for rule in entry["parts"]:
+        if "untestable" in rule:
+            parts.append(Part(rule["says"], untestable=rule["untestable"]))
+            continue
+        paper = rule.get("paper", [])
+        for where in _settings(rule):
+            rows = _rows(estimates, rule["quantity"], where)
+            if len(rows) != 1:
+                raise ValueError(
+                    f"{entry['id']} must name one estimate by {rule['quantity']!r} and {where}, "
+                    f"got {len(rows)}."
+                )
+            row = rows.iloc[0]
+            estimate, low, high, n = map(float, row[["estimate", "low", "high", "n"]])
+            parts.append(
+                Part(
+                    rule["says"].format(**where),
+                    *(estimate, low, high, n),
+                    region=Region.read(rule["region"]) if "region" in rule else None,
+                    paper=tuple(map(float, paper if isinstance(paper, list) else [paper])),
+                    run_low=float(row.get("run_low", float("nan"))),
+                    run_high=float(row.get("run_high", float("nan"))),
+                )
+            )
+    return parts
+
+
+def _printed_runs(entry: Mapping[str, Any], runs: pd.DataFrame | None) -> Any:
+    """Return single runs of a claim's printed values, one column each, or None."""
+    rules = [rule for rule in entry["parts"] if "paper" in rule and "untestable" not in rule]
+    if runs is None or not rules:
+        return None
+    columns = [
+        _rows(runs, rule["quantity"], where).set_index("run")["value"]
+        for rule in rules
+        for where in _settings(rule)
+    ]
+    return pd.concat(columns, axis=1).to_numpy()
+
+
+def _part_in_words(part: Part) -> str:
+    """Say what was found on a part."""
+    if part.untestable:
+        return f"{part.says}: untestable ({part.untestable})"
+    outcome = f": {part.outcome}" if part.outcome else ""
+    number = in_words(part.estimate, part.low, part.high)
+    return f"{part.says}{outcome}" + (f", {number}" if number else "")
+
+
+def rule_in_words(entry: Mapping[str, Any]) -> str:
+    """Say how a claim is judged.
+
+    Examples
+    --------
+    >>> rule_in_words({"parts": [{"says": "wins", "quantity": "lead", "region": "> 0"}]})
+    'wins: lead > 0'
+    """
+    if "tolerance" in entry:
+        return str(entry["tolerance"])
+    words = []
+    for rule in entry["parts"]:
+        where = ", ".join(
+            f"{key} = {_listed(value)}" for key, value in rule.get("where", {}).items()
+        )
+        test = f"{rule['quantity']} {rule['region']}" if "region" in rule else ""
+        paper = f"the paper prints {_listed(rule['paper'])}" if "paper" in rule else ""
+        rest = "; ".join(filter(None, [test, paper, rule.get("untestable", "")]))
+        words.append(f"{rule['says']}: {rest}" + (f" ({where})" if where else ""))
+    return ". ".join(words)
+
+
+def _listed(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 @cache
@@ -104,10 +291,11 @@ def ledger() -> pd.DataFrame:
     -------
     DataFrame
         Indexed by claim: ``paper`` (a key of the bibliography), ``place``, ``statement``,
-        ``verdict``, ``paper_numbers`` (text, "" if it prints none), our ``number`` with its
-        interval ``low`` to ``high`` (missing where there is none) and its ``unit``, ``says`` (our
-        result in a sentence), ``tolerance`` (what counts as reproduced), ``chapter``, ``figure``
-        (the label of what shows it there) and ``tables`` (those that decide it, by commas).
+        ``verdict``, ``paper_numbers`` (text, "" if it prints none), ``note`` (what the verdict
+        leaves out), our ``number`` with its interval ``low`` to ``high`` (missing where there is
+        none) and its ``unit``, ``says`` (our result in a sentence), ``tolerance`` (how it is
+        judged), ``chapter``, ``figure`` (the label of what shows it there) and ``tables`` (those
+        that decide it, by commas).
     """
     rows = {}
     for claim, entry in claims().items():
@@ -116,11 +304,13 @@ def ledger() -> pd.DataFrame:
             **{key: entry[key] for key in ("paper", "place", "statement")},
             "verdict": finding.verdict,
             "paper_numbers": paper_numbers(entry.get("numbers", {})),
+            "note": getattr(finding, "note", ""),
             **{key: getattr(finding, key) for key in ("number", "low", "high")},
             "unit": entry.get("unit", ""),
             "says": finding.says,
-            **{key: entry[key] for key in ("tolerance", "chapter", "figure")},
-            "tables": ", ".join(entry["tables"]),
+            "tolerance": rule_in_words(entry),
+            **{key: entry[key] for key in ("chapter", "figure")},
+            "tables": ", ".join(entry["tables"] if "tables" in entry else [entry["study"]]),
         }
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("claim")
     return table.astype(dict.fromkeys(("number", "low", "high"), float))
@@ -268,8 +458,16 @@ def claims() -> dict[str, dict[str, Any]]:
     >>> claims()["BRE-1"]["numbers"]
     {'win': 52.0, 'loss': 20.0, 'tie': 28.0}
     """
-    entries = tomllib.loads(files("studies").joinpath("claims.toml").read_text(encoding="utf-8"))
-    return {claim: {"id": claim, **entry} for claim, entry in entries.items()}
+    entries: dict[str, dict[str, Any]] = {}
+    for path in sorted(Path(__file__).parents[1].rglob("claims.toml")):
+        entries |= tomllib.loads(path.read_text(encoding="utf-8"))
+    return {claim: {"id": claim, **entries[claim]} for claim in sorted(entries, key=_in_order)}
+
+
+def _in_order(claim: str) -> tuple[int, int]:
+    """Order claims by paper and chapter, then by number."""
+    prefix, number = claim.rsplit("-", 1)
+    return ORDER.index(prefix), int(number)
 
 
 def verdict(*, reproduced: bool, direction: bool) -> str:

@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 from studies.data.tables import DataUnavailableError
 from studies.kit.estimates import agrees
 from studies.kit.results import read_result, run_blocks
+from studies.kit.verdicts import Part
 
 __all__ = ["Run", "Settings", "Study", "setting", "settings_table"]
 
@@ -97,6 +98,10 @@ def _as_they_are(rows: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
+def _no_runs(_: pd.DataFrame) -> None:
+    return None
+
+
 @dataclass(frozen=True)
 class Study:
     """An experiment of the book.
@@ -118,7 +123,13 @@ class Study:
     figures : mapping
         Label to a function of estimates and of the reference's estimates (or None).
     claims : mapping
-        Claim to a function of the committed table.
+        Claim to a function of the committed estimates and of the claim's entry, which returns its
+        parts; only of claims whose rule is more than the estimates that its file names.
+    runs : callable
+        Table to single runs of the paper's size: the estimates' keys, ``quantity``, ``run`` and
+        ``value``; None where there are none.
+    sample : mapping
+        Settings under which the study gives some of the table's rows, quickly.
     notes : str
         What a reader of the table should know.
     measured : sequence of str
@@ -134,7 +145,9 @@ class Study:
     estimate: Callable[[pd.DataFrame], pd.DataFrame]
     summarise: Callable[[pd.DataFrame], pd.DataFrame] = _as_they_are
     figures: Mapping[str, Callable[..., Figure]] = field(default_factory=dict)
-    claims: Mapping[str, Callable[[pd.DataFrame], Any]] = field(default_factory=dict)
+    claims: Mapping[str, Callable[..., Sequence[Part]]] = field(default_factory=dict)
+    runs: Callable[[pd.DataFrame], pd.DataFrame | None] = _no_runs
+    sample: Mapping[str, Any] = field(default_factory=dict)
     notes: str = ""
     measured: Sequence[str] = ()
     version: int = 1

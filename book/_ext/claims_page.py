@@ -21,8 +21,16 @@ PAPERS = {
     "zhang2019pmv": "Zhang et al. (2019)",
 }
 SHORT = {"zhang2026pvf": "PVF", "hsu2022rashomon": "Capacity", "zhang2019pmv": "PMV"}
-MARKS = {"reproduced": "●", "direction only": "◐", "not reproduced": "○", "untestable": "–"}
-CLASSES = {kind: f"verdict-{kind.replace(' ', '-')}" for kind in VERDICTS}
+MARKS = {
+    "reproduced": "●",
+    "holds, numbers differ": "◕",
+    "direction only": "◐",
+    "in part": "◐",
+    "not reproduced": "○",
+    "undecided": "?",
+    "untestable": "–",
+}
+CLASSES = {kind: f"verdict-{re.sub(r'[ ,]+', '-', kind)}" for kind in VERDICTS}
 
 
 class Lazy:
@@ -172,8 +180,9 @@ def _row(claim: str, row: pd.Series, rank: int) -> str:
     numbers = in_words(row["number"], row["low"], row["high"])
     details = (
         f"<details><summary>What we found</summary><p>{escape(row['says'])}.</p>"
-        f"<p>Reproduced means: {escape(row['tolerance'])}.</p></details>"
+        f"<p>How it is judged: {escape(row['tolerance'])}.</p></details>"
     )
+    note = f"<p>{escape(row['note'])}</p>" if row["note"] else ""
     chapter = re.match(r"\d+", row["chapter"])
     number = chapter.group() if chapter else "0"
     shown = f'chapter {int(number)}<span class="visually-hidden">, what shows {claim}</span>'
@@ -184,7 +193,7 @@ def _row(claim: str, row: pd.Series, rank: int) -> str:
             f"{SHORT[row['paper']]}, {escape(row['place'])}",
             f"{row['paper']} {rank:04d}",
         ),
-        "Verdict": (badge(row["verdict"]), str(VERDICTS.index(row["verdict"]))),
+        "Verdict": (badge(row["verdict"]) + note, str(VERDICTS.index(row["verdict"]))),
         "Paper’s number": (escape(row["paper_numbers"]) or "–", ""),
         "Ours": (f"{numbers} {escape(row['unit'])}".strip() or "–", ""),
         "Shown in": (f'<a href="{link}">{shown}</a>', f"{number} {rank:04d}"),

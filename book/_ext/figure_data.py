@@ -15,6 +15,7 @@ from book.tools.figures import (
     kept_data,
     tables_of_figures,
 )
+from book.tools.markdown import markdown_table
 from book.tools.project import Project
 from studies.kit import claims
 from studies.kit.results import read_result
@@ -74,36 +75,40 @@ def _legend(links: list[addnodes.download_reference]) -> nodes.legend:
 
 def list_of_figures(project: Project) -> str:
     """Markdown table: each figure, the command that draws it, its data and what makes them."""
-    rows = ["| Figure | What it shows | Drawn by | Data behind it |", "| --- " * 4 + "|"]
-    for figure in chapter_figures(project):
-        data = [f"`{name}.csv`" for name in figure.tables]
-        if not data:
-            data = ["made by the same command" if figure.has_data else "none: it illustrates"]
-        cells = [
-            f"{{numref}}`{figure.label}`",
-            figure.shows.replace("|", "\\|"),
-            f"`python -m book.tools run {figure.stem}`",
-            ", ".join(data),
+    return markdown_table(
+        [
+            {
+                "Figure": f"{{numref}}`{figure.label}`",
+                "What it shows": figure.shows,
+                "Drawn by": f"`python -m book.tools run {figure.stem}`",
+                "Data behind it": _data_behind(figure),
+            }
+            for figure in chapter_figures(project)
         ]
-        rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows)
+    )
+
+
+def _data_behind(figure: ChapterFigure) -> str:
+    if figure.tables:
+        return ", ".join(f"`{name}.csv`" for name in figure.tables)
+    return "made by the same command" if figure.has_data else "none: it illustrates"
 
 
 def list_of_claims(project: Project) -> str:
     """Markdown table: each claim, where it is shown, the command, and what should come out."""
     figures = chapter_figures(project)
-    rows = ["| Claim | What it says | Command | Expected |", "| --- " * 4 + "|"]
-    for name, claim in claims.claims().items():
-        if not (project.notebooks / f"{claim['chapter']}.py").is_file():
-            continue
-        cells = [
-            name,
-            claim["statement"].replace("|", "\\|"),
-            f"`python -m book.tools run {claim['chapter']}`",
-            f"{_expected(name, claim)}; {_place(claim, figures)}",
+    return markdown_table(
+        [
+            {
+                "Claim": name,
+                "What it says": claim["statement"],
+                "Command": f"`python -m book.tools run {claim['chapter']}`",
+                "Expected": f"{_expected(name)}; {_place(claim, figures)}",
+            }
+            for name, claim in claims.claims().items()
+            if (project.notebooks / f"{claim['chapter']}.py").is_file()
         ]
-        rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows)
+    )
 
 
 def _place(claim: dict, figures: list[ChapterFigure]) -> str:
@@ -113,29 +118,30 @@ def _place(claim: dict, figures: list[ChapterFigure]) -> str:
     return f"shown in {{ref}}`chapter {claim['chapter'].split('_')[0]} <{claim['figure']}>`"
 
 
-def _expected(name: str, claim: dict) -> str:
+def _expected(name: str) -> str:
     """Name the verdict that comes out and the files that it comes from."""
-    files = ", ".join(f"`{table}.csv`" for table in claim["tables"]) or "no table"
+    files = ", ".join(f"`{table}.csv`" for table in claims.tables_of(name)) or "no table"
     return f"*{claims.judge(name).verdict}*, from {files}"
 
 
 def list_of_tables(project: Project) -> str:
     """Markdown table: each committed table with the command that makes it and what it holds."""
-    rows = [
-        "| File | Made by | Seed | Minutes | SHA-256 begins |",
-        "| --- " * 5 + "|",
-    ]
-    for path in sorted(project.results.glob("*.csv")):
-        made = read_result(path.stem, project.results)[1]
-        cells = [
-            f"{{download}}`{path.name} <results/{path.name}>`",
-            f"`python -m studies tables {path.stem}`",
-            str(made["seed"]),
-            f"{made['wall_time'] / 60:.1f}",
-            f"`{made['sha256'][:8]}`",
+    made = {
+        path: read_result(path.stem, project.results)[1]
+        for path in sorted(project.results.glob("*.csv"))
+    }
+    return markdown_table(
+        [
+            {
+                "File": f"{{download}}`{path.name} <results/{path.name}>`",
+                "Made by": f"`python -m studies tables {path.stem}`",
+                "Seed": facts["seed"],
+                "Minutes": f"{facts['wall_time'] / 60:.1f}",
+                "SHA-256 begins": f"`{facts['sha256'][:8]}`",
+            }
+            for path, facts in made.items()
         ]
-        rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows)
+    )
 
 
 def add_lists(app: Sphinx, config: Config) -> None:

@@ -4,6 +4,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 import pvf
+from book.tools.markdown import markdown_table
 
 PATIENTS, CASES = 200, 20
 CALLS = (10, 60)
@@ -12,29 +13,32 @@ FLAGS = {"A": (15, 15), "B": (7, 3)}  # true and false positives of two models
 
 def worked_example() -> dict[str, str]:
     """Two models whose order depends on the capacity, as values for the page on methods."""
-    head = "| Model | Flagged | Cases among them | Precision | Recall | F1 |"
-    head += "".join(f" IE with room for {calls} |" for calls in CALLS)
-    rows = [head, "| --- " * (6 + len(CALLS)) + "|"]
-    rows += [_row(name, tp, fp) for name, (tp, fp) in FLAGS.items()]
     return {
         "n_patients": str(PATIENTS),
         "n_cases": str(CASES),
         "few_calls": str(CALLS[0]),
         "many_calls": str(CALLS[1]),
         "few_calls_by_chance": f"{CALLS[0] * CASES / PATIENTS:g}",
-        "worked_example": "\n".join(rows),
+        "worked_example": markdown_table([_row(name, *flags) for name, flags in FLAGS.items()]),
     }
 
 
-def _row(name: str, tp: int, fp: int) -> str:
+def _row(name: str, tp: int, fp: int) -> dict[str, str]:
     precision, recall = tp / (tp + fp), tp / CASES
-    f1 = 2 * precision * recall / (precision + recall)
-    efficiency = [
-        pvf.intervention_efficiency_counts(tp, fp, CASES, PATIENTS - CASES, calls / PATIENTS)
+    efficiency = {
+        f"IE with room for {calls}": pvf.intervention_efficiency_counts(
+            tp, fp, CASES, PATIENTS - CASES, calls / PATIENTS
+        )
         for calls in CALLS
-    ]
-    cells = [name, str(tp + fp), str(tp), *(f"{v:.2f}" for v in (precision, recall, f1))]
-    return "| " + " | ".join([*cells, *(f"{value:.2f}" for value in efficiency)]) + " |"
+    }
+    rates = {
+        "Precision": precision,
+        "Recall": recall,
+        "F1": 2 * precision * recall / (precision + recall),
+        **efficiency,
+    }
+    counts = {"Model": name, "Flagged": str(tp + fp), "Cases among them": str(tp)}
+    return counts | {heading: f"{value:.2f}" for heading, value in rates.items()}
 
 
 def add_values(_: Sphinx, config: Config) -> None:

@@ -10,7 +10,9 @@ from claims_page import Lazy
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+from book.tools.markdown import markdown_table
 from book.tools.project import Project
+from studies.kit.show import duration
 
 SHOWN = ("Python", "numpy", "scipy", "pandas", "scikit-learn")
 SCALES = {"full": "full", "reduced": "reduced", "other": "values chosen by hand"}
@@ -28,13 +30,13 @@ def chapters_table(project: Project) -> str:
                 "Chapter": f"[](chapters/{path.name})",
                 "Run": SCALES[noted["scale"]],
                 "Commit": noted["commit"].removeprefix("commit "),
-                "Wall time": _duration(papermill["duration"]),
+                "Wall time": duration(papermill["duration"]),
                 "Parameters": _pairs(papermill["parameters"]),
                 "Run at": papermill["start_time"][:16].replace("T", " "),
                 "Versions": ", ".join(f"{name} {v}" for name, v in versions.items() if v),
             }
         )
-    return _markdown(rows)
+    return markdown_table(rows)
 
 
 def results_table(project: Project) -> str:
@@ -51,18 +53,18 @@ def results_table(project: Project) -> str:
                     f"`{path.stem}`: {{download}}`CSV <results/{path.stem}.csv>`, "
                     f"{{download}}`provenance <results/{path.name}>`"
                 ),
-                "Holds": facts["notes"].replace("|", "\\|"),
+                "Holds": facts["notes"],
                 "Rows": f"{facts['rows']:,}",
                 "Commit": _commit(facts["git"]),
                 "Seed": facts["seed"],
                 "Repetitions": f"{repetitions:,}" if isinstance(repetitions, int) else repetitions,
                 "Other settings": _pairs(settings) or "–",
-                "Wall time": _duration(facts["wall_time"]),
+                "Wall time": duration(facts["wall_time"]),
                 "Machine": f"{machine['cpu']}, {machine['cores']} cores, {machine['platform']}",
                 "Made": facts["created"][:10],
             }
         )
-    return _markdown(rows)
+    return markdown_table(rows)
 
 
 def _commit(git: dict[str, Any]) -> str:
@@ -71,21 +73,8 @@ def _commit(git: dict[str, Any]) -> str:
     return f"{git['commit'][:10]}" + (" with uncommitted changes" if git["dirty"] else "")
 
 
-def _duration(seconds: float) -> str:
-    """Wall time in the unit that a person would use."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
-
-
 def _pairs(values: dict[str, Any]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in values.items())
-
-
-def _markdown(rows: list[dict[str, Any]]) -> str:
-    lines = [list(rows[0]), ["---"] * len(rows[0]), *(list(row.values()) for row in rows)]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
 def add_values(app: Sphinx, config: Config) -> None:

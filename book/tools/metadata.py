@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import yaml
+from rocrate.model.contextentity import ContextEntity
+from rocrate.rocrate import ROCrate
 
 from book.tools.pairs import read_source, source_stems
 from book.tools.project import BookError, Project
@@ -101,7 +103,7 @@ def _reference(paper: dict[str, Any]) -> str:
 
 
 def ro_crate(project: Project) -> dict[str, Any]:
-    """Return a description of the repository as an RO-Crate, version 1.1.
+    """Return a description of the repository as an RO-Crate.
 
     Parameters
     ----------
@@ -114,60 +116,45 @@ def ro_crate(project: Project) -> dict[str, Any]:
         committed table the run that made it.
     """
     cited, made = citation(project), provenances(project)
-    parts = [
-        *_folders_and_files(),
-        *_notebooks(project),
-        *(_table(project, name, facts) for name, facts in made.items()),
+    crate = ROCrate(gen_preview=False, version="1.1")
+    crate.name, crate.description = cited["title"], cited["abstract"]
+    crate.datePublished = str(cited.get("date-released") or _newest(made))
+    root = crate.root_dataset
+    root["version"], root["keywords"] = cited["version"], ", ".join(cited["keywords"])
+    root["license"] = _entity(
+        crate, LICENCES + cited["license"], "CreativeWork", name=cited["license"]
+    )
+    developers = _entity(crate, "#developers", "Organization", name=cited["authors"][0]["name"])
+    root["author"] = root["publisher"] = developers
+    software = _entity(crate, "#pvf", "SoftwareApplication", name="pvf", version=cited["version"])
+    for name, text in PARTS.items():
+        crate.add_dataset(dest_path=name, properties={"name": name, "description": text})
+    for name, (text, kind) in FILES.items():
+        facts = {"name": name, "description": text, "encodingFormat": kind}
+        crate.add_file(dest_path=name, properties=facts)
+    for stem in source_stems(project):
+        crate.add_file(dest_path=f"notebooks/{stem}.ipynb", properties=_notebook(project, stem))
+    runs = []
+    for name, facts in made.items():
+        table = crate.add_file(
+            dest_path=f"book/results/{name}.csv", properties=_table(project, name, facts)
+        )
+        run = _entity(crate, f"#run-{name}", "CreateAction", **_run(name, facts))
+        run["instrument"], run["agent"], run["result"] = software, developers, table
+        runs.append(run)
+    software["softwareRequirements"] = crate.dereference("requirements.lock")
+    root["mentions"] = runs
+    root["citation"] = [
+        _paper(crate, paper, number) for number, paper in enumerate(cited["references"], start=1)
     ]
-    papers = [_paper(paper, number) for number, paper in enumerate(cited["references"], start=1)]
-    people = {person["@id"]: person for paper in cited["references"] for person in _people(paper)}
-    root = {
-        "@id": "./",
-        "@type": "Dataset",
-        "name": cited["title"],
-        "description": cited["abstract"],
-        "datePublished": str(cited.get("date-released") or _newest(made)),
-        "license": {"@id": LICENCES + cited["license"]},
-        "version": cited["version"],
-        "keywords": ", ".join(cited["keywords"]),
-        "author": {"@id": "#developers"},
-        "publisher": {"@id": "#developers"},
-        "citation": _ids(papers),
-        "hasPart": _ids(parts),
-        "mentions": [{"@id": f"#run-{name}"} for name in made],
-    }
-    graph = [
-        {
-            "@id": "ro-crate-metadata.json",
-            "@type": "CreativeWork",
-            "about": {"@id": "./"},
-            "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"},
-        },
-        root,
-        *parts,
-        *(_run(name, facts) for name, facts in made.items()),
-        {
-            "@id": "#pvf",
-            "@type": "SoftwareApplication",
-            "name": "pvf",
-            "version": cited["version"],
-            "softwareRequirements": {"@id": "requirements.lock"},
-        },
-        {"@id": "#developers", "@type": "Organization", "name": cited["authors"][0]["name"]},
-        {
-            "@id": LICENCES + cited["license"],
-            "@type": "CreativeWork",
-            "name": cited["license"],
-            "description": "The licence of the software and of the book.",
-        },
-        *papers,
-        *people.values(),
-    ]
-    return {"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": graph}
+    return crate.metadata.generate()
 
 
-def _ids(entities: list[dict[str, Any]]) -> list[dict[str, str]]:
-    return [{"@id": entity["@id"]} for entity in entities]
+def _entity(crate: ROCrate, identifier: str, kind: str, **properties: Any) -> ContextEntity:
+    """Add an entity that is no file, once."""
+    return crate.dereference(identifier) or crate.add(
+        ContextEntity(crate, identifier, properties={"@type": kind, **properties})
+    )
 
 
 def _newest(made: dict[str, dict[str, Any]]) -> str:
@@ -177,43 +164,22 @@ def _newest(made: dict[str, dict[str, Any]]) -> str:
     return max(facts["created"] for facts in made.values())[:10]
 
 
-def _folders_and_files() -> list[dict[str, Any]]:
-    folders = [
-        {"@id": name, "@type": "Dataset", "name": name, "description": text}
-        for name, text in PARTS.items()
-    ]
-    files = [
-        {"@id": name, "@type": "File", "name": name, "description": text, "encodingFormat": kind}
-        for name, (text, kind) in FILES.items()
-    ]
-    return folders + files
-
-
-def _notebooks(project: Project) -> list[dict[str, Any]]:
-    entities: list[dict[str, Any]] = []
-    for stem in source_stems(project):
-        opening = read_source(project.notebooks / f"{stem}.py").cells[0].source
-        entities.append(
-            {
-                "@id": f"notebooks/{stem}.ipynb",
-                "@type": ["File", "SoftwareSourceCode"],
-                "name": opening.splitlines()[0].removeprefix("# "),
-                "encodingFormat": "application/x-ipynb+json",
-                "programmingLanguage": "Python",
-            }
-        )
-    return entities
+def _notebook(project: Project, stem: str) -> dict[str, Any]:
+    opening = read_source(project.notebooks / f"{stem}.py").cells[0].source
+    return {
+        "@type": ["File", "SoftwareSourceCode"],
+        "name": opening.splitlines()[0].removeprefix("# "),
+        "encodingFormat": "application/x-ipynb+json",
+        "programmingLanguage": "Python",
+    }
 
 
 def _table(project: Project, name: str, facts: dict[str, Any]) -> dict[str, Any]:
-    file = f"book/results/{name}.csv"
     return {
-        "@id": file,
-        "@type": "File",
         "name": name,
         "description": facts["notes"],
         "encodingFormat": "text/csv",
-        "contentSize": str((project.root / file).stat().st_size),
+        "contentSize": str((project.results / f"{name}.csv").stat().st_size),
         "dateCreated": facts["created"],
         "identifier": f"sha256:{facts['sha256']}",
     }
@@ -222,40 +188,27 @@ def _table(project: Project, name: str, facts: dict[str, Any]) -> dict[str, Any]
 def _run(name: str, facts: dict[str, Any]) -> dict[str, Any]:
     """Describe how a table came about."""
     return {
-        "@id": f"#run-{name}",
-        "@type": "CreateAction",
         "name": f"python -m studies tables {name}",
         "description": (
             f"Commit {facts['git']['commit']}, seed {facts['seed']}, "
             f"{facts['wall_time']:.0f} s on {facts['machine']['cores']} cores."
         ),
-        "instrument": {"@id": "#pvf"},
-        "agent": {"@id": "#developers"},
         "endTime": facts["created"],
-        "result": {"@id": f"book/results/{name}.csv"},
     }
 
 
-def _people(paper: dict[str, Any]) -> list[dict[str, Any]]:
-    return [
-        {
-            "@id": "#" + name.replace(" ", "-"),
-            "@type": "Person",
-            "name": name,
-        }
-        for author in paper["authors"]
-        for name in [f"{author['given-names']} {author['family-names']}"]
-    ]
-
-
-def _paper(paper: dict[str, Any], number: int) -> dict[str, Any]:
-    return {
-        "@id": paper.get("url", f"#paper-{number}"),
-        "@type": "ScholarlyArticle",
-        "name": paper["title"],
-        "author": _ids(_people(paper)),
-        "datePublished": str(paper["year"]),
-    }
+def _paper(crate: ROCrate, paper: dict[str, Any], number: int) -> ContextEntity:
+    names = [f"{author['given-names']} {author['family-names']}" for author in paper["authors"]]
+    people = [_entity(crate, f"#{n.replace(' ', '-')}", "Person", name=n) for n in names]
+    entity = _entity(
+        crate,
+        paper.get("url", f"#paper-{number}"),
+        "ScholarlyArticle",
+        name=paper["title"],
+        datePublished=str(paper["year"]),
+    )
+    entity["author"] = people
+    return entity
 
 
 #: Each file of metadata and what makes its content.

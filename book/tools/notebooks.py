@@ -26,6 +26,7 @@ from nbformat import NotebookNode
 from papermill.exceptions import PapermillExecutionError
 from papermill.execute import ERROR_MARKER_TAG
 
+from book.tools.markdown import markdown_table
 from book.tools.pairs import read_source, source_stems
 from book.tools.parameters import (
     Parameter,
@@ -555,21 +556,22 @@ def run_note(job: Job, seconds: float, commit: str) -> str:
     commit : str
         State of the repository.
     """
+    from studies.kit.show import duration  # noqa: PLC0415  loads Matplotlib
+
     title, meaning = {
         "full": ("Full run", "Made with the values of the full run."),
         "reduced": ("Reduced run", "Smaller than the full run; computes and draws the same."),
         "other": ("Run with chosen values", "Neither the reduced nor the full run."),
     }[job.scale]
-    columns = {"Parameter": [f"`{name}`" for name in job.parameters]}
-    columns["This run"] = [_shown(job.values[name]) for name in job.parameters]
-    if job.scale != "full":
-        columns["Full run"] = [_shown(job.full[name]) for name in job.parameters]
-    columns["The paper"] = [parameter.paper or "–" for parameter in job.parameters.values()]
-    rows = [list(columns), ["---"] * len(columns), *zip(*columns.values(), strict=True)]
-    table = [f"| {' | '.join(row)} |" for row in rows]
+    rows = []
+    for name, parameter in job.parameters.items():
+        row = {"Parameter": f"`{name}`", "This run": _shown(job.values[name])}
+        if job.scale != "full":
+            row["Full run"] = _shown(job.full[name])
+        rows.append(row | {"The paper": parameter.paper or "–"})
     versions = package_versions()
     made_with = ", ".join(f"{name} {versions[name]}" for name in ("Python", *SHOWN_PACKAGES))
-    foot = f"Took {_duration(seconds)} · {commit} · {made_with}"
+    foot = f"Took {duration(seconds)} · {commit} · {made_with}"
     return "\n".join(
         [
             f":::{{admonition}} {title}",
@@ -577,7 +579,7 @@ def run_note(job: Job, seconds: float, commit: str) -> str:
             "",
             meaning,
             "",
-            *([*table, ""] if job.parameters else []),
+            *([markdown_table(rows), ""] if rows else []),
             foot,
             ":::",
         ]
@@ -586,18 +588,6 @@ def run_note(job: Job, seconds: float, commit: str) -> str:
 
 def _shown(value: Value) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _duration(seconds: float) -> str:
-    """Wall time in the unit that a person would use.
-
-    Examples
-    --------
-    >>> _duration(12.34), _duration(754.0)
-    ('12 s', '12 min 34 s')
-    """
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def _title_line(notebook: NotebookNode, name: str) -> int:

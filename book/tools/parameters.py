@@ -5,14 +5,13 @@ a run meant to be full is then a reduced one.
 """
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import yaml
 from nbformat import NotebookNode
+from papermill.translators import PythonTranslator
 
 from book.tools.project import BookError, Project
 
@@ -78,13 +77,14 @@ def read_parameters(notebook: NotebookNode, name: str) -> dict[str, Parameter]:
         statements = ast.parse(source).body
     except SyntaxError as error:
         raise BookError(f"{name}: the parameters cell is not Python: {error}") from error
-    comments = _paper_comments(source)
+    comments = {seen.name: seen.help for seen in PythonTranslator.inspect(cells[0])}
     found = {}
     for statement in statements:
         target, default = _plain_assignment(statement, name)
         if target in found:
             raise BookError(f"{name}: the parameters cell assigns {target!r} twice")
-        found[target] = Parameter(target, default, comments.get(statement.end_lineno or 0))
+        paper = re.search(r"the paper:\s*([^;]+)", comments.get(target, ""))
+        found[target] = Parameter(target, default, paper and paper[1].strip())
     return found
 
 
@@ -117,16 +117,6 @@ def _is_plain(value: object) -> bool:
     if isinstance(value, list):
         return all(_is_plain(item) for item in value)
     return value is None or isinstance(value, int | float | str | bool)
-
-
-def _paper_comments(source: str) -> dict[int, str]:
-    """Paper's values by line, from comments that say ``the paper: ...``."""
-    found = {}
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        match = re.search(r"the paper:\s*([^;]+)", token.string)
-        if token.type == tokenize.COMMENT and match:
-            found[token.start[0]] = match.group(1).strip()
-    return found
 
 
 def parse_value(text: str, parameter: Parameter, name: str) -> Value:

@@ -33,6 +33,7 @@ __all__ = [
     "paper_numbers",
     "parts_of",
     "rule_in_words",
+    "tables_of",
     "verdict",
     "verdict_on_numbers",
     "verdict_table",
@@ -310,10 +311,16 @@ def ledger() -> pd.DataFrame:
             "says": finding.says,
             "tolerance": rule_in_words(entry),
             **{key: entry[key] for key in ("chapter", "figure")},
-            "tables": ", ".join(entry["tables"] if "tables" in entry else [entry["study"]]),
+            "tables": ", ".join(tables_of(claim)),
         }
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("claim")
     return table.astype(dict.fromkeys(("number", "low", "high"), float))
+
+
+def tables_of(claim: str) -> list[str]:
+    """Name the committed tables that decide a claim."""
+    entry = claims()[claim]
+    return list(entry["tables"]) if "tables" in entry else [entry["study"]]
 
 
 def ledger_text(layout: str, ids: Sequence[str] = ()) -> str:

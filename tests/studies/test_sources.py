@@ -164,26 +164,7 @@ def recorded_code(name):
     return table_code(name, lambda path: _at_commit(commit, path))
 
 
-#: Not yet computed anew since the code that makes them began to refuse more, or to certify more.
-AWAITING = {
-    "capacity_awp",
-    "capacity_greedy",
-    "capacity_logistic",
-    "convergence",
-    "cost_times",
-    "pmv_table1",
-}
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(reason="to be computed anew"))
-        if name in AWAITING
-        else name
-        for name in sorted(TABLES)
-    ],
-)
+@pytest.mark.parametrize("name", sorted(TABLES))
 def test_committed_table_was_made_by_the_code_that_stands(name):
     """No table is older than a change of the code that computes it."""
     assert changed_modules(recorded_code(name), table_code(name)) == []

@@ -7,7 +7,7 @@ __all__ = ["markdown_table"]
 
 
 def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
-    r"""Write rows, each a mapping of heading to cell, as a Markdown table.
+    r"""Write rows, each a mapping of heading to cell, as a Markdown table; no rows make no text.
 
     Examples
     --------
@@ -16,6 +16,8 @@ def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
     | --- | --- |
     | a\|b | 1 |
     """
+    if not rows:
+        return ""
     cells = [[str(cell).replace("|", "\\|") for cell in row.values()] for row in rows]
     lines = [list(rows[0]), ["---"] * len(rows[0]), *cells]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

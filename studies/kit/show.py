@@ -126,10 +126,10 @@ def duration(seconds: float) -> str:
 
     Examples
     --------
-    >>> duration(3.21), duration(754)
-    ('3.2 s', '12 min 34 s')
+    >>> duration(0.93), duration(3.21), duration(754)
+    ('0.9 s', '3 s', '12 min 34 s')
     """
-    if seconds < 10:
+    if seconds < 1:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -11,7 +11,7 @@ TORCH ?= torch==2.13.0+cpu
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help venv book test torch lint bench notebooks clean lock FORCE
+.PHONY: help venv book test plain torch lint bench notebooks clean lock FORCE
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -25,7 +25,13 @@ book: .venv/installed ## Run the notebooks that changed and build the book in _b
 	.venv/bin/python -m book.tools build --mode '$(MODE)'
 
 test: .venv/installed ## Run the tests
-	.venv/bin/python -m pytest
+	.venv/bin/python -m pytest --numprocesses auto --dist worksteal
+
+# What a reader of README.md has who wants the library alone.
+plain: ## Install the library by itself in build/plain and run its examples
+	@"$(PYTHON)" -m venv --clear build/plain
+	@build/plain/bin/python -m pip install --quiet --disable-pip-version-check .
+	@cd build/plain && bin/python -I ../../tests/plain_install.py
 
 # Beside .venv and not in it, since the lock knows no PyTorch.
 torch: .venv/installed ## Run the tests that need PyTorch, where its CPU build can be had

@@ -5,10 +5,12 @@ All are computed when a page asks for them, from the committed tables.
 
 import re
 from collections.abc import Callable
-from html import escape
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from jinja2 import Environment, FileSystemLoader
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
@@ -94,127 +96,64 @@ def natural(claim: str) -> tuple[str, int]:
     return prefix, int(number)
 
 
-def counts_table() -> str:
-    """Return the number of claims by paper and verdict, as HTML."""
+def html(part: str) -> str:
+    """Return the counts or the table of claims as HTML, from the template beside this file."""
     table = ledger()
-    papers = [paper for paper in PAPERS if (table["paper"] == paper).any()]
-    head = "".join(f'<th scope="col">{badge(kind)}</th>' for kind in VERDICTS)
-    rows = []
-    for paper in [*papers, None]:
-        part = table if paper is None else table[table["paper"] == paper]
-        numbers = [(part["verdict"] == kind).sum() for kind in VERDICTS]
-        cells = "".join(f"<td>{number}</td>" for number in [*numbers, len(part)])
-        name = "All" if paper is None else escape(PAPERS[paper])
-        rows.append(f'<tr><th scope="row">{name}</th>{cells}</tr>')
-    return (
-        '<div class="claims-counts" role="region" tabindex="0" aria-label="Counts of verdicts">'
-        '<table class="table"><thead><tr><td></td>'
-        f'{head}<th scope="col">all</th></tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
-    )
-
-
-def badge(kind: str) -> str:
-    """Return a verdict with its mark, so that it does not depend on colour."""
-    mark = f'<span aria-hidden="true">{MARKS[kind]}</span>'
-    return f'<span class="verdict {CLASSES[kind]}">{mark} {kind}</span>'
-
-
-#: Heading of each column, and whether it can be sorted.
-COLUMNS = {
-    "Claim": True,
-    "What the paper says": False,
-    "Where": True,
-    "Verdict": True,
-    "Paper’s number": False,
-    "Ours": False,
-    "Shown in": True,
-}
-
-
-def claims_table() -> str:
-    """Return the ledger as one HTML table, in an order by claim; a script adds sort and filter."""
-    table = ledger()
-    order = sorted(table.index, key=lambda claim: list(PAPERS).index(table.loc[claim, "paper"]))
-    ranks = {claim: rank for rank, claim in enumerate(sorted(table.index, key=natural))}
-    head = "".join(_heading(name, sortable) for name, sortable in COLUMNS.items())
-    rows = "".join(_row(claim, table.loc[claim], ranks[claim]) for claim in order)
-    options = {
-        "verdict": {kind: kind for kind in VERDICTS},
-        "paper": {
-            key: f"{SHORT[key]}: {name}"
-            for key, name in PAPERS.items()
-            if (table["paper"] == key).any()
+    named = {key: name for key, name in PAPERS.items() if (table["paper"] == key).any()}
+    facts = {
+        "kinds": VERDICTS,
+        "marks": MARKS,
+        "classes": CLASSES,
+        "verdicts": {kind: kind for kind in VERDICTS},
+        "papers": {key: f"{SHORT[key]}: {name}" for key, name in named.items()},
+        "count_rows": {
+            **{name: _counts(table[table["paper"] == key]) for key, name in named.items()},
+            "All": _counts(table),
         },
+        "rows": _rows(table),
     }
-    return (
-        f'<div class="claims">{_controls(options, len(table))}'
-        '<div class="claims-frame" role="region" tabindex="0" aria-label="Claims and verdicts">'
-        '<table class="claims-table" role="table">'
-        f'<thead role="rowgroup"><tr role="row">{head}</tr></thead>'
-        f'<tbody role="rowgroup">{rows}</tbody></table></div></div>'
-    )
+    pages = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True)
+    module = pages.get_template("claims.html.j2").make_module(facts)
+    return str(getattr(module, part)())
 
 
-def _controls(options: dict[str, dict[str, str]], n_claims: int) -> str:
-    selects = "".join(
-        f'<label>{name.capitalize()} <select name="{name}"><option value="">all</option>'
-        + "".join(f'<option value="{key}">{escape(text)}</option>' for key, text in found.items())
-        + "</select></label>"
-        for name, found in options.items()
-    )
-    return (
-        '<form class="claims-controls" hidden>'
-        '<label>Search <input type="search" name="words" autocomplete="off"></label>'
-        f'{selects}<button type="reset">Show all</button>'
-        f'<output role="status">{n_claims} of {n_claims} claims</output></form>'
-    )
+def _counts(table: pd.DataFrame) -> list[int]:
+    return [*(int((table["verdict"] == kind).sum()) for kind in VERDICTS), len(table)]
 
 
-def _heading(name: str, sortable: bool) -> str:
-    inner = f'<button type="button" disabled>{name}</button>' if sortable else name
-    return f'<th scope="col" role="columnheader">{inner}</th>'
+def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return what each claim's row shows, paper by paper, with what orders it."""
+    ranks = {claim: rank for rank, claim in enumerate(sorted(table.index, key=natural))}
+    rows = []
+    for claim, row in sorted(table.iterrows(), key=lambda item: list(PAPERS).index(item[1].paper)):
+        number = re.match(r"\d+", row["chapter"])
+        place = number.group() if number else "0"
+        ours = in_words(row["number"], row["low"], row["high"])
+        rows.append(
+            {
+                **row,
+                "claim": claim,
+                "rank": f"{ranks[claim]:04d}",
+                "short": SHORT[row["paper"]],
+                "ours": f"{ours} {row['unit']}".strip(),
+                "chapter_number": int(place),
+                "chapter_sort": f"{place} {ranks[claim]:04d}",
+                "link": f"chapters/{row['chapter']}.html#{_anchor(row['figure'])}",
+            }
+        )
+    return rows
 
 
-def _row(claim: str, row: pd.Series, rank: int) -> str:
-    """Return one claim's row; ``data-sort`` orders its sortable cells."""
-    numbers = in_words(row["number"], row["low"], row["high"])
-    details = (
-        f"<details><summary>What we found</summary><p>{escape(row['says'])}.</p>"
-        f"<p>How it is judged: {escape(row['tolerance'])}.</p></details>"
-    )
-    note = f"<p>{escape(row['note'])}</p>" if row["note"] else ""
-    chapter = re.match(r"\d+", row["chapter"])
-    number = chapter.group() if chapter else "0"
-    shown = f'chapter {int(number)}<span class="visually-hidden">, what shows {claim}</span>'
-    link = f"chapters/{row['chapter']}.html#{row['figure'].replace('_', '-').lower()}"
-    cells = {
-        "What the paper says": (f"<p>{escape(row['statement'])}</p>{details}", ""),
-        "Where": (
-            f"{SHORT[row['paper']]}, {escape(row['place'])}",
-            f"{row['paper']} {rank:04d}",
-        ),
-        "Verdict": (badge(row["verdict"]) + note, str(VERDICTS.index(row["verdict"]))),
-        "Paper’s number": (escape(row["paper_numbers"]) or "–", ""),
-        "Ours": (f"{numbers} {escape(row['unit'])}".strip() or "–", ""),
-        "Shown in": (f'<a href="{link}">{shown}</a>', f"{number} {rank:04d}"),
-    }
-    text = "".join(
-        f'<td role="cell" data-label="{name}" data-sort="{escape(key)}">{cell}</td>'
-        for name, (cell, key) in cells.items()
-    )
-    first = f'<th scope="row" role="rowheader" data-sort="{rank:04d}">{claim}</th>'
-    return (
-        f'<tr role="row" id="claim-{claim.lower()}" data-verdict="{row["verdict"]}" '
-        f'data-paper="{row["paper"]}">{first}{text}</tr>'
-    )
+def _anchor(label: str) -> str:
+    return label.replace("_", "-").lower()
 
 
 def add_values(_: Sphinx, config: Config) -> None:
     """Offer the ledger to the pages as ``{{ claims_table }}`` and so on."""
     config.myst_substitutions = {
         **config.myst_substitutions,
-        "claims_table": Lazy(claims_table),
-        "claims_counts": Lazy(counts_table),
+        "claims_table": Lazy(partial(html, "table")),
+        "claims_counts": Lazy(partial(html, "counts")),
         "count": Counts(),
         "finding": Findings(),
         "paper": Printed(),

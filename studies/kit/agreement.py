@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from studies.catalogue import TABLES, make_table
+from studies.catalogue import entries, make_table
 from studies.data.datasets import DataUnavailableError
 from studies.kit.results import read_result
 
@@ -181,7 +181,7 @@ def check_tables(
     Parameters
     ----------
     names : iterable of str
-        Keys of `studies.catalogue.TABLES`; all if empty.
+        Keys of `studies.catalogue.entries`; all if empty.
     folder : path
         Where the new tables go.
     shards : path, optional
@@ -197,7 +197,8 @@ def check_tables(
         "not made" where a table's data or an optional package is not on this machine.
     """
     found = {}
-    for name in names or TABLES:
+    known = entries()
+    for name in names or known:
         start = time.perf_counter()
         try:
             make_table(name, n_jobs=n_jobs, out=shards, folder=folder)
@@ -209,8 +210,7 @@ def check_tables(
             found[name] = Agreement("not made", f"it needs {error.name}, which is not installed")
         else:
             fresh, committed = read_result(name, folder)[0], read_result(name)[0]
-            measured = TABLES[name].measured
-            found[name] = compare(fresh, committed, measured=measured)
+            found[name] = compare(fresh, committed, measured=known[name].measured)
         seconds = time.perf_counter() - start
         report(f"table {name}: {found[name].kind} ({found[name].says}; {seconds:.0f} s)")
     return found
@@ -222,7 +222,7 @@ def check_sample(name: str, *, n_jobs: int | None = None) -> Agreement:
     Parameters
     ----------
     name : str
-        A key of `studies.catalogue.TABLES` that has a ``sample``.
+        A key of `studies.catalogue.entries` that has a ``sample``.
     n_jobs : int, optional
         Workers.
 
@@ -236,12 +236,10 @@ def check_sample(name: str, *, n_jobs: int | None = None) -> Agreement:
     ValueError
         The table has no sample: its rows are sums over everything.
     """
-    table = TABLES[name]
+    table = entries()[name]
     if not table.sample:
         raise ValueError(f"name must be a table that has a sample, got {name!r}.")
-    fresh = table.make(
-        **{**table.settings, **table.sample}, seed=table.seed, n_jobs=n_jobs, out=None
-    )
+    fresh = table.full_table(n_jobs=n_jobs, **table.sample)
     committed = read_result(name)[0].drop(columns=list(table.measured))
     fresh = fresh.drop(columns=list(table.measured))
     known = set(map(tuple, committed.astype(object).where(committed.notna(), None).to_numpy()))

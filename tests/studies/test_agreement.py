@@ -87,7 +87,7 @@ def committed(tmp_path, monkeypatch):
         return runs(seed).assign(seconds=float(np.random.default_rng().random()))
 
     small = tables.FullTable(make=make, settings={}, seed=5, notes="", measured=("seconds",))
-    monkeypatch.setattr(agreement, "TABLES", {"small": small})
+    monkeypatch.setattr(tables, "STUDIES", {})
     monkeypatch.setattr(tables, "TABLES", {"small": small})
     write_result(
         runs(5).assign(seconds=1.0), "small", settings={}, seed=5, wall_time=1, folder=folder

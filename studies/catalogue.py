@@ -491,20 +491,30 @@ def make_table(
         raise ValueError(f"name must be one of {sorted(known)}, got {name!r}.")
     table = known[name]
     folder = results_folder() if folder is None else folder  # fails before the work, not after
-    notes = table.notes
-    if out is not None:
-        notes += " Wall time is that of the last call, which may have found blocks finished before."
     start = time.perf_counter()
     frame = table.full_table(n_jobs=n_jobs, out=out)
+    seconds = time.perf_counter() - start
+    cost, notes = frame.attrs.get("cost"), table.notes
+    if cost:
+        seconds += cost["wall_time"] - cost["this_call"]
+    if cost and cost["resumptions"]:
+        times = "once" if cost["resumptions"] == 1 else f"{cost['resumptions']} times"
+        notes += (
+            f" Resumed {times}: the wall time is summed over the calls that "
+            f"computed its blocks ({cost['block_time']:.0f} s of work in all); {cost['load']}."
+        )
+    elif not cost and out is not None:
+        notes += " Wall time is that of the last call, which may have found blocks finished before."
     settings, seed = table.recorded()
     return write_result(
         frame,
         name,
         settings=settings,
         seed=seed,
-        wall_time=time.perf_counter() - start,
+        wall_time=seconds,
         folder=folder,
         notes=notes,
+        cost=cost,
         code=_code(name),
     )
 

@@ -1,6 +1,7 @@
 """The protocol of studies: settings check themselves, and a run knows what it is beside."""
 
 import dataclasses
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -160,3 +161,32 @@ def test_a_study_table_comes_out_again_whole_and_in_sample(in_catalogue, tmp_pat
     monkeypatch.setattr(catalogue, "STUDIES", {"coins": changed})
     assert check_sample("coins").kind == "differs"
     assert check_tables(folder=tmp_path / "fresh")["coins"].kind == "differs"
+
+
+def test_a_resumed_table_says_so(in_catalogue, tmp_path, monkeypatch):
+    """Its wall time is that of all calls, its notes name the resumption; its bits are the same."""
+    whole = results.read_result("coins")[0].drop(columns="seconds")
+    calls = []
+
+    def stops(key, settings):
+        calls.append(key)
+        if len(calls) == 30:
+            raise KeyboardInterrupt
+        time.sleep(0.02)
+        return in_catalogue.block(key, settings)
+
+    monkeypatch.setattr(
+        catalogue, "STUDIES", {"coins": dataclasses.replace(in_catalogue, block=stops)}
+    )
+    made = {"out": tmp_path / "shards", "folder": tmp_path / "resumed"}
+    with pytest.raises(KeyboardInterrupt):
+        catalogue.make_table("coins", **made)
+    for _ in range(2):  # the second finds all blocks
+        catalogue.make_table("coins", **made)
+        table, facts = results.read_result("coins", tmp_path / "resumed")
+        assert len(calls) == 41
+        assert facts["resumptions"] == 1
+        assert facts["wall_time"] > facts["block_time"] > 40 * 0.02
+        assert "Resumed once" in facts["notes"]
+        assert facts["load"] in facts["notes"]
+        pd.testing.assert_frame_equal(table.drop(columns="seconds"), whole, check_exact=True)

@@ -261,7 +261,7 @@ def test_two_workers_share_the_wall_time(tmp_path):
         partial(stops_at, pause=0.4), range(6), study="side", settings={}, n_jobs=2, out=tmp_path
     ).attrs["cost"]
     assert cost["block_time"] >= 2.4
-    assert 1.2 <= cost["wall_time"]  # and no less than its share of it
+    assert cost["wall_time"] >= 1.2  # and no less than its share of it
 
 
 @pytest.mark.parametrize(

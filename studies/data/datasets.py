@@ -174,12 +174,12 @@ def _dataset(
     done: str,
     found: Mapping[str, str],
 ) -> Dataset:
-    """Assemble a data set from its table and what ``datasets.toml`` says of it.
+    """Assemble a data set from its table and what ``registry.toml`` says of it.
 
     Parameters
     ----------
     name : str
-        Name in ``datasets.toml``.
+        Name in ``registry.toml``.
     X, y : DataFrame, Series
     variables : mapping of str to (kind, description)
         For the columns of `X` at least.
@@ -425,7 +425,7 @@ def load_cervical_cancer(
 
 
 def _columns(name: str) -> dict[str, tuple[Kind, str]]:
-    """Kind and description of each column of a data set, from ``datasets.toml``."""
+    """Kind and description of each column of a data set, from ``registry.toml``."""
     return {column: (kind, text) for column, (kind, text) in registry()[name]["columns"].items()}
 
 

@@ -36,6 +36,8 @@ _TABLES = "studies.catalogue"
 _MAKERS = {"name", "settings", "blocks", "block", "summarise", "version"}
 _IN_ORDER = ("name", "settings", "blocks", "block", "estimate", "summarise")
 _KNOWN_DATA = "studies/data/registry.toml"
+#: What the registry says of a data set that changes no number: where it lies, and for readers.
+_TOLD_OF_DATA = {"title", "licence", "page", "url", "uci", "note", "citation", "summary"}
 _SILENT = {"annotation", "ctx", "kind", "returns", "type_comment", "type_params"}
 
 #: Takes a path below the repository's root, such as "pvf/store.py", and returns the text there.
@@ -324,7 +326,11 @@ def _known_data(read: Reader, trees: dict[str, dict[str, ast.AST]]) -> str:
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     known = tomllib.loads(text) if text else {}
-    used = {name: facts for name, facts in known.items() if name in named}
+    used = {
+        name: {key: value for key, value in facts.items() if key not in _TOLD_OF_DATA}
+        for name, facts in known.items()
+        if name in named
+    }
     return json.dumps(used, sort_keys=True) if used else ""
 
 

@@ -324,13 +324,6 @@ class TestCervicalFacts:
             monkeypatch.setattr(ucimlrepo.fetch, "API_BASE_URL", f"{house.url}/api")
             client = ucimlrepo.fetch_ucirepo(id=383)
             assert client.data.targets is None
-            script = tmp_path / "client.py"
-            script.write_text(
-                "import runpy\nfrom ucimlrepo import fetch\n"
-                f"fetch.API_BASE_URL = {house.url + '/api'!r}\n"
-                f"runpy.run_path({str(_data_files.CLIENT_SCRIPT)!r}, run_name='__main__')\n"
-            )
-            monkeypatch.setattr(_data_files, "CLIENT_SCRIPT", script)
             data = load_cervical_cancer()
         assert "ucimlrepo, UCI 383" in data.source
         pd.testing.assert_frame_equal(data.X, expected)

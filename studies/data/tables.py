@@ -7,6 +7,7 @@ as NaN or None. ``registry.toml`` holds what is known of each table beforehand.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import io
@@ -130,31 +131,6 @@ def _board_checksums(frame: pd.DataFrame, expected: Mapping[str, str]) -> dict[s
 
 # --- reading ----------------------------------------------------------------------------
 
-#: Columns of text; all others hold numbers.
-TEXT = {
-    "cervical_cancer": (),
-    "adult": (
-        "workclass",
-        "education",
-        "marital-status",
-        "occupation",
-        "relationship",
-        "race",
-        "sex",
-        "native-country",
-        "income",
-    ),
-    "compas": (
-        "sex",
-        "age_cat",
-        "race",
-        "c_jail_in",
-        "c_jail_out",
-        "c_charge_degree",
-        "score_text",
-    ),
-    "connect4": (*SQUARES, "class"),
-}
 #: Publishers whose files begin with the first row.
 _WITHOUT_HEADER = ("adult", "connect4")
 
@@ -186,40 +162,29 @@ def match_columns(
     return pd.DataFrame({column: found[column] for column in columns}).reset_index(drop=True)
 
 
-def _distinct(column: pd.Series) -> tuple[np.ndarray, list[str | None]]:
-    """Code of each entry and the distinct texts, stripped, a missing one as None."""
-    codes, values = pd.factorize(column.astype(object).fillna(""))
-    texts = [str(value).strip() for value in values]
-    return codes, [None if text in MISSING else text for text in texts]
-
-
 def _as_text(column: pd.Series) -> pd.Series:
-    codes, texts = _distinct(column)
-    return pd.Series(np.array([*texts, None], dtype=object)[codes], dtype=object)
+    """Strip each entry; a missing one becomes None."""
+    texts = (str(value).strip() for value in column.astype(object).fillna(""))
+    return pd.Series([None if text in MISSING else text for text in texts], dtype=object)
 
 
 def _as_numbers(column: pd.Series) -> pd.Series:
-    """Doubles of 12 significant digits, a missing entry as NaN; refuse anything else."""
-    codes, texts = _distinct(column)
-    numbers = np.full(len(texts), np.nan)
-    for code, text in enumerate(texts):
-        if text is not None:
-            numbers[code] = _number(text)
-            if not np.isfinite(numbers[code]):
-                row = int(np.argmax(codes == code)) + 1
-                raise DataMismatchError(
-                    f"column {column.name!r}, row {row}: {text!r} is not a number"
-                )
-    return pd.Series(twelve_digits(numbers)[codes])
+    """Return doubles of 12 significant digits, a missing entry as NaN; refuse anything else."""
+    texts = _as_text(column)
+    numbers = np.array([np.nan if text is None else _number(text) for text in texts])
+    for row in np.flatnonzero(np.isinf(numbers))[:1]:
+        raise DataMismatchError(
+            f"column {column.name!r}, row {row + 1}: {texts[row]!r} is not a number"
+        )
+    return pd.Series(twelve_digits(numbers))
 
 
 def _number(text: str) -> float:
-    """Finite number that a text says, else infinity."""
-    try:
+    """Return the finite number that a text says, else infinity."""
+    with contextlib.suppress(ValueError):
         number = float(text)
-    except ValueError:
-        return np.inf
-    return np.inf if np.isnan(number) else number
+        return np.inf if np.isnan(number) else number
+    return np.inf
 
 
 def canonical_frame(table: pd.DataFrame, text: Sequence[str] = ()) -> pd.DataFrame:
@@ -265,7 +230,7 @@ def _read_text(paths: Sequence[Path], *, dataset: str) -> pd.DataFrame:
     known = registry()[dataset]
     table = read_text_table(paths[0].read_bytes(), dataset)
     matched = match_columns(table, published_columns(dataset), known.get("aliases"))
-    frame = canonical_frame(matched, TEXT[dataset])
+    frame = canonical_frame(matched, known.get("text", list(matched)))
     if dataset == "adult":  # the publisher marks the test part by a dot after the income
         frame["income"] = frame["income"].str.rstrip(".")
     return frame

@@ -21,7 +21,6 @@ import pytest
 import ucimlrepo
 
 from studies.data import files as _data_files
-from studies.data import tables as _data_tables
 from studies.data.files import FOLDER_VARIABLE, obtain
 from studies.data.tables import (
     PIXELS,
@@ -571,7 +570,7 @@ class TestCompas:
     def expected(self) -> pd.DataFrame:
         """Build the table of that row by hand."""
         texts = ["Male", "25 - 45", "Other", "2013-01-26 03:45:27", None, "F", "Low"]
-        text = dict(zip(_data_tables.TEXT["compas"], texts, strict=True))
+        text = dict(zip(registry()["compas"]["text"], texts, strict=True))
         number = {"id": 3.0, "age": 34.0, "days_b_screening_arrest": -1.0}
         row = {name: text[name] if name in text else number.get(name, 1.0) for name in self.names}
         return pd.DataFrame({name: [value] for name, value in row.items()})

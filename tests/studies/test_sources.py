@@ -1,10 +1,6 @@
 """Digests of the code that makes a table: what changes them, and what does not."""
 
-import subprocess
-from functools import cache
-
 import pytest
-from conftest import REPOSITORY
 
 from studies.catalogue import entries
 from studies.kit.digest import changed_modules, read_source, table_code
@@ -224,35 +220,14 @@ def test_a_table_that_is_none_is_refused():
         digests("three")
 
 
-@cache
-def _at_commit(commit, path):
-    done = subprocess.run(
-        ["git", "-C", str(REPOSITORY.root), "show", f"{commit}:{path}"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout if done.returncode == 0 else None
-
-
 def recorded_code(name):
-    """Return the digests in a table's provenance, or those of the commit that it names."""
+    """Return the digests in a table's provenance."""
     facts = read_result(name)[1]
-    if "checked" in facts:  # later code, which gave the same bits on a sample of the rows
-        return facts["checked"]["code"]
-    if "code" in facts:
-        return facts["code"]
-    commit = facts["git"]["commit"]
-    if _at_commit(commit, "studies/catalogue.py") is None:
-        pytest.skip(
-            f"{name} records no digests of its code, and the commit that it names has no "
-            "studies/catalogue.py (its files lay elsewhere, or it is not in this clone), so that "
-            "nothing tells whether the code has changed since; it is to be computed anew"
-        )
-    return table_code(name, lambda path: _at_commit(commit, path))
+    # "checked" is later code, which gave the same bits on a sample of the rows
+    return facts.get("checked", facts)["code"]
 
 
-#: Not yet computed anew since the code that makes them, or that reads their data, has changed.
+#: Not yet computed anew since the code that reads their data has changed.
 AWAITING = {
     "breast_cancer",
     "breast_data",
@@ -268,14 +243,11 @@ AWAITING = {
     "cervical_choices",
     "cervical_data",
     "clinical_reached",
-    "convergence",
-    "cost_times",
     "pmv_depths",
     "pmv_grid_depths",
     "pmv_hidden_sizes",
     "pmv_memorisers",
     "pmv_rules",
-    "pmv_table1",
     "pmv_tree_gaps",
 }
 

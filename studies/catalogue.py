@@ -14,7 +14,7 @@ import pandas as pd
 from studies.capacity2022 import bridge as candidate_sets
 from studies.capacity2022 import run as multiplicity
 from studies.kit.digest import table_code
-from studies.kit.results import results_folder, write_result
+from studies.kit.results import results_folder, resumed, write_result
 from studies.kit.study import Study
 from studies.pmv2019 import tables as pmv_tables
 from studies.pmv2019.rules import PROBLEMS
@@ -494,17 +494,12 @@ def make_table(
     start = time.perf_counter()
     frame = table.full_table(n_jobs=n_jobs, out=out)
     seconds = time.perf_counter() - start
-    cost, notes = frame.attrs.get("cost"), table.notes
-    if cost:
+    cost = frame.attrs.get("cost", {})
+    if cost:  # of earlier calls, whose blocks were found
         seconds += cost["wall_time"] - cost["this_call"]
-    if cost and cost["resumptions"]:
-        times = "once" if cost["resumptions"] == 1 else f"{cost['resumptions']} times"
-        notes += (
-            f" Resumed {times}: the wall time is summed over the calls that "
-            f"computed its blocks ({cost['block_time']:.0f} s of work in all); {cost['load']}."
-        )
-    elif not cost and out is not None:
-        notes += " Wall time is that of the last call, which may have found blocks finished before."
+    told = resumed(cost)
+    if not cost and out is not None:
+        told = "Wall time is that of the last call, which may have found blocks finished before."
     settings, seed = table.recorded()
     return write_result(
         frame,
@@ -513,7 +508,7 @@ def make_table(
         seed=seed,
         wall_time=seconds,
         folder=folder,
-        notes=notes,
+        notes=f"{table.notes} {told}".strip(),
         cost=cost,
         code=_code(name),
     )

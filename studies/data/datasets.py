@@ -149,22 +149,23 @@ def _dataset(
     *,
     found: Mapping[str, str],
     done: str = "",
-    variables: Mapping[str, tuple[Kind, str]] | None = None,
 ) -> Dataset:
     """Assemble a data set from its table and what ``registry.toml`` says of it.
 
     `done` says what loading did to the published table, and `found` where each table that was read
-    lay. Of a data set without named columns, `variables` has the kind and description of each.
+    lay.
     """
     known = registry()[name]
-    variables = known["columns"] if variables is None else variables
+    variables = {column: known.get("columns", {}).get(column, known.get("each")) for column in X}
     parts, single = known["tables"], len(found) == 1
     return Dataset(
         name=name,
         X=X,
         y=y.astype("int64"),
-        kinds={column: variables[column][0] for column in X.columns},
-        descriptions={column: variables[column][1] for column in X.columns},
+        kinds={column: kind for column, (kind, _) in variables.items()},
+        descriptions={
+            column: text.replace("{column}", column) for column, (_, text) in variables.items()
+        },
         description=f"{known['title']}. {known['summary']} {done}".strip(),
         licence=known["licence"],
         citation=known["citation"],
@@ -469,13 +470,6 @@ def load_connect4(draws: str = "drop", *, download: bool = True) -> Dataset:
         "connect4",
         table[list(SQUARES)].astype(squares),
         (table["class"] == "win").rename("win"),
-        variables={
-            square: (
-                "nominal",
-                f"Square {square}: blank (b), first player (x) or second (o). Nominal: no order.",
-            )
-            for square in SQUARES
-        },
         done="Draws are dropped." if draws == "drop" else "Draws count as not won.",
         found={"connect4": where},
     )
@@ -516,13 +510,6 @@ def load_mnist_pair(
         "mnist",
         table[list(PIXELS)],
         (table["digit"] == positive).rename(f"digit_{positive}"),
-        variables={
-            pixel: (
-                "numeric",
-                f"Grey value, 0 to 255, row {row + 1}, column {column + 1}. Numeric: an intensity.",
-            )
-            for pixel, (row, column) in zip(PIXELS, np.ndindex(28, 28), strict=True)
-        },
         done=f"Only the digits {negative} and {positive} are kept.",
         found={name: where for name, (_, where) in found.items()},
     )

@@ -20,11 +20,13 @@ from typing import Any
 
 __all__ = ["changed_modules", "read_source", "table_code"]
 
-#: Modules that fetch, store, judge, draw or refuse: they never change what a study computes.
+#: Modules that store, judge, draw or refuse never change what a study computes; nor do those that
+#: find and read data, since what they read must have the checksums of the registry.
 APART = {
     "pvf._checks",
     "pvf.plotting",
     "studies.data.files",
+    "studies.data.tables",
     "studies.kit.claims",
     "studies.kit.results",
     "studies.kit.show",

@@ -47,6 +47,7 @@ __all__ = [
     "read_result",
     "repository_root",
     "results_folder",
+    "resumed",
     "run_blocks",
     "shard_folder",
     "write_result",
@@ -166,7 +167,8 @@ def run_blocks(
     compute_one = _OneBlock(compute, settings, identity, folder)
     tasks = (joblib.delayed(compute_one)(position, blocks[position]) for position in missing)
     workers = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-    with tqdm(
+    finished = tqdm(
+        workers(tasks) if missing else (),
         total=len(blocks),
         initial=len(frames),
         desc=description or study,
@@ -174,11 +176,10 @@ def run_blocks(
         smoothing=0,
         file=sys.stderr,
         disable=not (sys.stderr.isatty() if progress is None else progress),
-    ) as bar:
-        for position, result in workers(tasks) if missing else ():
-            whole = isinstance(result, pd.DataFrame)
-            frames[position] = result if whole else _written(result, identity, blocks[position])
-            bar.update()
+    )
+    for position, result in finished:
+        whole = isinstance(result, pd.DataFrame)
+        frames[position] = result if whole else _written(result, identity, blocks[position])
     in_order = [frames[position] for position in range(len(blocks))]
     table = _concatenated(in_order, blocks)
     times = [frame.attrs["times"] for frame in in_order]
@@ -531,6 +532,17 @@ def _write_pair(table: Path, content: bytes, facts: bytes) -> None:
             return
         time.sleep(_PAIR_PAUSE * random.random())  # else two in step stay in step
     raise OSError(f"another process keeps writing {table} and its provenance; end it first")
+
+
+def resumed(facts: Mapping[str, Any]) -> str:
+    """Say what a table's wall time stands for if its run was resumed; nothing if it was not."""
+    n = facts.get("resumptions", 0)
+    if not n:
+        return ""
+    return (
+        f"Resumed {'once' if n == 1 else f'{n} times'}: the wall time is summed over the calls "
+        f"that computed its blocks ({facts['block_time']:.0f} s of work in all); {facts['load']}."
+    )
 
 
 def _read_pair(table: Path) -> tuple[bytes, dict[str, Any]]:

@@ -6,7 +6,7 @@ import click
 
 from pvf._cli import Jobs, OneLineGroup, PathTo, say
 from pvf._text import on_console
-from studies.catalogue import TABLES, make_table
+from studies.catalogue import entries, make_table
 from studies.data.cli import data
 from studies.kit.agreement import check_sample, check_tables, in_one_line
 from studies.kit.claims import ledger_text
@@ -48,15 +48,16 @@ def tables(
     sample: bool,
 ) -> None:
     """Compute the full-scale tables of book/results anew (all by default)."""
+    known = entries()
     for name in names:
-        if name not in TABLES:
+        if name not in known:
             hint = "'[TABLE]...'"
-            raise click.BadParameter(f"{name!r} is none of {', '.join(TABLES)}.", param_hint=hint)
+            raise click.BadParameter(f"{name!r} is none of {', '.join(known)}.", param_hint=hint)
     if sample:
         found = {
             name: check_sample(name, n_jobs=jobs)
-            for name in names or TABLES
-            if TABLES[name].sample or name in names
+            for name in names or known
+            if known[name].sample or name in names
         }
         for name, agreement in found.items():
             say(f"table {name}: {agreement.kind} ({agreement.says})")
@@ -66,7 +67,7 @@ def tables(
         found = check_tables(names, folder=folder, shards=shards, n_jobs=jobs, report=say)
         say(in_one_line(found))
         context.exit(any(agreement.kind == "differs" for agreement in found.values()))
-    for name in names or TABLES:
+    for name in names or known:
         say(f"{name}: written to {make_table(name, n_jobs=jobs, out=shards)}")
 
 

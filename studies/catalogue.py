@@ -14,7 +14,7 @@ import pandas as pd
 from studies.capacity2022 import bridge as candidate_sets
 from studies.capacity2022 import run as multiplicity
 from studies.kit.digest import table_code
-from studies.kit.results import results_folder, write_result
+from studies.kit.results import results_folder, resumed, write_result
 from studies.kit.study import Study
 from studies.pmv2019 import tables as pmv_tables
 from studies.pmv2019.rules import PROBLEMS
@@ -24,7 +24,7 @@ from studies.pvf2026.efficiency import run as efficiency
 from studies.pvf2026.synthetic import cost, label_noise
 from studies.pvf2026.synthetic.run import run_sweep
 
-__all__ = ["STUDIES", "TABLES", "FullTable", "make_table"]
+__all__ = ["STUDIES", "TABLES", "FullTable", "entries", "make_table"]
 
 #: Every study by its name, which is also its table's.
 ALL: tuple[Study, ...] = ()
@@ -56,6 +56,16 @@ class FullTable:
     notes: str
     measured: Sequence[str] = ()
     sample: Mapping[str, Any] = field(default_factory=dict)
+
+    def full_table(
+        self, *, n_jobs: int | None = None, out: Path | None = None, **changed: Any
+    ) -> pd.DataFrame:
+        """Compute the committed table, or what it would be with some settings changed."""
+        return self.make(**{**self.settings, **changed}, seed=self.seed, n_jobs=n_jobs, out=out)
+
+    def recorded(self) -> tuple[dict[str, Any], int | None]:
+        """Return the settings and the seed, as the committed table's provenance has them."""
+        return dict(self.settings), self.seed
 
 
 def _breast_cancer(**arguments: Any) -> pd.DataFrame:
@@ -445,6 +455,11 @@ TABLES = {
 }
 
 
+def entries() -> dict[str, FullTable | Study]:
+    """Return every table by its name: its study, or how it is made where there is none yet."""
+    return {**TABLES, **STUDIES}
+
+
 def make_table(
     name: str, *, n_jobs: int | None = None, out: Path | None = None, folder: Path | None = None
 ) -> Path:
@@ -453,7 +468,7 @@ def make_table(
     Parameters
     ----------
     name : str
-        A key of `TABLES`.
+        A key of `entries`.
     n_jobs : int or None
         Workers, as joblib takes them.
     out : path, optional
@@ -471,23 +486,30 @@ def make_table(
     ValueError
         There is no such table.
     """
-    if name not in TABLES:
-        raise ValueError(f"name must be one of {sorted(TABLES)}, got {name!r}.")
-    table = TABLES[name]
+    known = entries()
+    if name not in known:
+        raise ValueError(f"name must be one of {sorted(known)}, got {name!r}.")
+    table = known[name]
     folder = results_folder() if folder is None else folder  # fails before the work, not after
-    notes = table.notes
-    if out is not None:
-        notes += " Wall time is that of the last call, which may have found blocks finished before."
     start = time.perf_counter()
-    frame = table.make(**table.settings, seed=table.seed, n_jobs=n_jobs, out=out)
+    frame = table.full_table(n_jobs=n_jobs, out=out)
+    seconds = time.perf_counter() - start
+    cost = frame.attrs.get("cost", {})
+    if cost:  # of earlier calls, whose blocks were found
+        seconds += cost["wall_time"] - cost["this_call"]
+    told = resumed(cost)
+    if not cost and out is not None:
+        told = "Wall time is that of the last call, which may have found blocks finished before."
+    settings, seed = table.recorded()
     return write_result(
         frame,
         name,
-        settings=dict(table.settings),
-        seed=table.seed,
-        wall_time=time.perf_counter() - start,
+        settings=settings,
+        seed=seed,
+        wall_time=seconds,
         folder=folder,
-        notes=notes,
+        notes=f"{table.notes} {told}".strip(),
+        cost=cost,
         code=_code(name),
     )
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import click
 
@@ -20,26 +19,18 @@ from studies.data.tables import (
 )
 
 
-@dataclass(frozen=True)
-class _Line:
+class _Line(NamedTuple):
     """One row of the table that the commands print, and the error behind it."""
 
     name: str
-    rows: int
+    rows: str
     found: str
     licence: str
     checksum: str
-    error: DataError | None
+    error: DataError | None = None
 
 
-HEADER = ("name", "rows", "found", "licence", "SHA-256")
-
-
-def _find(name: str, *, download: bool) -> str:
-    """Check one table; say where it was found."""
-    if name == "breast_cancer":
-        return load_breast_cancer().source
-    return obtain(name, download=download)[1]
+HEADER = _Line("name", "rows", "found", "licence", "SHA-256")
 
 
 def _lines(dataset: str, *, download: bool) -> Iterator[_Line]:
@@ -48,37 +39,31 @@ def _lines(dataset: str, *, download: bool) -> Iterator[_Line]:
     for name, table in known["tables"].items():
         error: DataError | None = None
         try:
-            found, state = _find(name, download=download), "verified"
+            bundled = name == "breast_cancer"
+            found = load_breast_cancer().source if bundled else obtain(name, download=download)[1]
+            state = "verified"
         except DataUnavailableError as raised:
             found, state, error = "not here", "not checked", raised
-            download = False  # one answer holds all tables of a data set: don't ask again
+            download = False  # who does not answer once is not asked again
         except DataMismatchError as raised:
             found, state, error = "refused", "not the published content", raised
         sums = "+".join(sha[:12] for sha in table["checksums"].values())
-        yield _Line(name, table["rows"], found, known["licence"], f"{sums} {state}", error)
+        yield _Line(name, f"{table['rows']:,}", found, known["licence"], f"{sums} {state}", error)
 
 
-def _collect(datasets: Iterable[str], *, download: bool) -> list[_Line]:
-    """All lines of some data sets; a wrong setting ends the command with one line."""
+def _print_table(datasets: Iterable[str], *, download: bool) -> list[_Line]:
+    """Print and return the lines of some data sets; a wrong setting ends the command."""
     try:
-        return [line for name in datasets for line in _lines(name, download=download)]
+        lines = [line for name in datasets for line in _lines(name, download=download)]
     except DataError as error:
         raise click.ClickException(str(error)) from error
-
-
-def _cells(line: _Line) -> tuple[str, ...]:
-    return (line.name, f"{line.rows:,}", line.found, line.licence, line.checksum)
-
-
-def _print_table(lines: Sequence[_Line]) -> None:
-    rows = [HEADER, *map(_cells, lines)]
-    widths = [max(len(row[place]) for row in rows) for place in range(len(HEADER))]
+    rows = [line[:-1] for line in (HEADER, *lines)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
-        padded = [
-            cell.rjust(width) if place == 1 else cell.ljust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
+        padded = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        padded[1] = row[1].rjust(widths[1])
         say("  ".join(padded).rstrip())
+    return lines
 
 
 @click.group("data")
@@ -89,8 +74,7 @@ def data() -> None:
 @data.command()
 def status() -> None:
     """Print each table: rows, where it was found, licence, checksum. Download nothing."""
-    lines = _collect(registry(), download=False)
-    _print_table(lines)
+    lines = _print_table(registry(), download=False)
     refused = [line.error for line in lines if isinstance(line.error, DataMismatchError)]
     absent = [tables()[line.name] for line in lines if line.found == "not here"]
     for error in refused:
@@ -114,12 +98,11 @@ def fetch(names: tuple[str, ...]) -> None:
 
     Exits with 1 if any of them can't be had.
     """
-    known: dict[str, Any] = registry()
+    known = registry()
     for name in names:
         if name not in known:
             raise click.BadParameter(f"{name!r} is none of {', '.join(known)}.", param_hint="NAME")
-    lines = _collect(names or known, download=True)
-    _print_table(lines)
+    lines = _print_table(names or known, download=True)
     errors = [str(line.error) for line in lines if line.error is not None]
     if errors:
         raise click.ClickException("\n".join(errors))

@@ -10,21 +10,23 @@ one of them gets an error. Nothing is ever replaced by made-up data.
 
 from __future__ import annotations
 
+import tarfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import sklearn
 import sklearn.datasets
+from numpy.typing import NDArray
 from sklearn.impute import KNNImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from pvf._checks import check_integer, check_number
-from studies.data.files import obtain
-from studies.data.local import load_cifar10, load_hsls
+from studies.data.files import FOLDER_VARIABLE, data_folder, obtain
 from studies.data.tables import (
     PIXELS,
     SQUARES,
@@ -54,6 +56,18 @@ __all__ = [
 ]
 
 Kind = Literal["numeric", "nominal", "ordinal"]
+
+HSLS_FILE = "hsls_17_student_pets_sr_v1_0.csv"
+CIFAR_FILE = "cifar-10-binary.tar.gz"
+#: What the ninth-graders and their parents said in 2009, and the test of mathematics.
+_HSLS = (
+    "X1SEX X1RACE X1SES X1PAREDU X1FAMINCOME X1STUEDEXPCT X1PAREDEXPCT "
+    "X1MTHID X1MTHUTI X1MTHEFF X1MTHINT X1SCHOOLBEL X1SCHOOLENG"
+)
+HSLS_COLUMNS = _HSLS.split()
+HSLS_SCORE = "X1TXMTSCOR"
+#: Codes of the publisher for what is missing or was not asked.
+HSLS_MISSING = (-9, -8, -7, -6, -5, -4)
 
 CERVICAL_TARGETS = ("Hinselmann", "Schiller", "Cytology", "Biopsy")
 CERVICAL_DIAGNOSES = ("Dx:Cancer", "Dx:CIN", "Dx:HPV", "Dx")
@@ -114,43 +128,6 @@ class Dataset:
         if not self.X.index.equals(self.y.index):
             raise ValueError("X and y must share one index")
 
-    @property
-    def frame(self) -> pd.DataFrame:
-        """Features and target side by side, the target last.
-
-        Returns
-        -------
-        DataFrame of shape (n_samples, n_features + 1)
-        """
-        return pd.concat([self.X, self.y], axis=1)
-
-    @property
-    def variables(self) -> pd.DataFrame:
-        """Kind and description of each feature.
-
-        Returns
-        -------
-        DataFrame of shape (n_features, 2)
-            Columns ``kind`` and ``description``, indexed by feature.
-        """
-        return pd.DataFrame(
-            {"kind": dict(self.kinds), "description": dict(self.descriptions)},
-            index=self.X.columns,
-        )
-
-    def columns_of(self, kind: Kind) -> list[str]:
-        """Names of the features of one kind.
-
-        Parameters
-        ----------
-        kind : {"numeric", "nominal", "ordinal"}
-
-        Returns
-        -------
-        list of str
-        """
-        return [column for column, this in self.kinds.items() if this == kind]
-
     def __repr__(self) -> str:
         rows, columns = self.X.shape
         return (
@@ -170,33 +147,25 @@ def _dataset(
     X: pd.DataFrame,
     y: pd.Series,
     *,
-    variables: Mapping[str, tuple[Kind, str]],
-    done: str,
     found: Mapping[str, str],
+    done: str = "",
 ) -> Dataset:
-    """Assemble a data set from its table and what ``datasets.toml`` says of it.
+    """Assemble a data set from its table and what ``registry.toml`` says of it.
 
-    Parameters
-    ----------
-    name : str
-        Name in ``datasets.toml``.
-    X, y : DataFrame, Series
-    variables : mapping of str to (kind, description)
-        For the columns of `X` at least.
-    done : str
-        What loading did to the published table, in a sentence.
-    found : mapping of str to str
-        Each table that was read, and where it was found.
+    `done` says what loading did to the published table, and `found` where each table that was read
+    lay.
     """
     known = registry()[name]
-    parts = known["tables"]
-    single = len(found) == 1
+    variables = {column: known.get("columns", {}).get(column, known.get("each")) for column in X}
+    parts, single = known["tables"], len(found) == 1
     return Dataset(
         name=name,
         X=X,
         y=y.astype("int64"),
-        kinds={column: variables[column][0] for column in X.columns},
-        descriptions={column: variables[column][1] for column in X.columns},
+        kinds={column: kind for column, (kind, _) in variables.items()},
+        descriptions={
+            column: text.replace("{column}", column) for column, (_, text) in variables.items()
+        },
         description=f"{known['title']}. {known['summary']} {done}".strip(),
         licence=known["licence"],
         citation=known["citation"],
@@ -207,32 +176,6 @@ def _dataset(
             for what, sha in parts[table]["checksums"].items()
         },
     )
-
-
-_BREAST_MEASURES = {
-    "radius": "distance from the centre of a cell nucleus to its outline",
-    "texture": "standard deviation of the grey values inside a nucleus",
-    "perimeter": "length of a nucleus's outline",
-    "area": "area of a nucleus",
-    "smoothness": "local variation of the radius",
-    "compactness": "perimeter squared over area, minus 1",
-    "concavity": "depth of the dents in the outline",
-    "concave points": "number of dents in the outline",
-    "symmetry": "asymmetry about the longest axis",
-    "fractal dimension": "coastline approximation of the outline, minus 1",
-}
-
-
-def _breast_variable(column: str) -> tuple[Kind, str]:
-    """Kind and plain words for one of the 30 columns: 10 measures times mean, error, worst."""
-    if column.endswith(" error"):
-        measure, statistic = column.removesuffix(" error"), "standard error over the nuclei"
-    elif column.startswith("worst "):
-        measure, statistic = column.removeprefix("worst "), "mean of the three largest nuclei"
-    else:
-        measure, statistic = column.removeprefix("mean "), "mean over the nuclei"
-    words = f"{_BREAST_MEASURES[measure]}; {statistic} of one image, in the image's units."
-    return "numeric", f"{words} Numeric: a measurement on a continuous scale."
 
 
 def load_breast_cancer() -> Dataset:
@@ -247,11 +190,6 @@ def load_breast_cancer() -> Dataset:
     Dataset
         ``X`` of shape (569, 30), columns named as in scikit-learn; ``y`` named
         ``malignant``.
-
-    Raises
-    ------
-    DataMismatchError
-        If the installed scikit-learn ships other numbers.
 
     Examples
     --------
@@ -270,14 +208,7 @@ def load_breast_cancer() -> Dataset:
             f"breast_cancer: the table {source} is not the published one: "
             f"expected SHA-256 {expected}, found {found}"
         )
-    return _dataset(
-        "breast_cancer",
-        X,
-        y,
-        variables={column: _breast_variable(column) for column in X.columns},
-        done="",
-        found={"breast_cancer": source},
-    )
+    return _dataset("breast_cancer", X, y, found={"breast_cancer": source})
 
 
 def knn_imputer(kinds: Mapping[str, Kind], n_neighbors: int = 5) -> Pipeline:
@@ -299,12 +230,6 @@ def knn_imputer(kinds: Mapping[str, Kind], n_neighbors: int = 5) -> Pipeline:
     -------
     Pipeline
         Transforms frames to frames with the same columns.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `n_neighbors` is not a whole number of at least 1; on fitting, if a column has
-        no value at all.
 
     Examples
     --------
@@ -376,28 +301,12 @@ def load_cervical_cancer(
         ``X`` of shape (668 or 858, 30), fewer without the diagnoses, more with the other
         outcomes, all ``float64``; ``y`` named after the target. Rows keep their
         number in the published table as index.
-
-    Raises
-    ------
-    ValueError
-        If an argument is none of the above.
-    DataUnavailableError
-        If there is no copy and none can be downloaded.
-    DataMismatchError
-        If what was found is not the published content.
-
-    Examples
-    --------
-    >>> data = load_cervical_cancer()  # doctest: +SKIP
-    >>> data.X.shape, int(data.y.sum())  # doctest: +SKIP
-    ((668, 30), 63)
     """
     _choice("target", target, CERVICAL_TARGETS)
     _choice("missing", missing, ("complete-case", "knn", "keep"))
     _choice("other_targets", other_targets, ("drop", "keep"))
     _choice("earlier_diagnoses", earlier_diagnoses, ("drop", "keep"))
     table, where = obtain("cervical_cancer", download=download)
-    variables = _columns("cervical_cancer")
     table = table.loc[:, table.isna().mean() <= 0.5]
     features = table.drop(columns=list(CERVICAL_TARGETS))
     done = "Columns of which more than half is missing are dropped."
@@ -405,7 +314,8 @@ def load_cervical_cancer(
         features = features.dropna()
         done += " Rows with a gap are dropped."
     elif missing == "knn":
-        kinds = {name: variables[name][0] for name in features.columns}
+        columns = registry()["cervical_cancer"]["columns"]
+        kinds = {name: columns[name][0] for name in features.columns}
         features = knn_imputer(kinds).fit_transform(features)
         done += " Gaps are imputed from the five nearest rows."
     if earlier_diagnoses == "drop":
@@ -418,15 +328,9 @@ def load_cervical_cancer(
         "cervical_cancer",
         features,
         table.loc[features.index, target],
-        variables=variables,
         done=done,
         found={"cervical_cancer": where},
     )
-
-
-def _columns(name: str) -> dict[str, tuple[Kind, str]]:
-    """Kind and description of each column of a data set, from ``datasets.toml``."""
-    return {column: (kind, text) for column, (kind, text) in registry()[name]["columns"].items()}
 
 
 def _as_category(column: pd.Series, order: Sequence[str] | None = None) -> pd.Series:
@@ -454,21 +358,6 @@ def load_adult(part: str = "train", missing: str = "keep", *, download: bool = T
     Dataset
         ``X`` with 14 columns: amounts and levels as ``int64``, text as categories
         (``education`` ordered by its level); ``y`` named ``income_above_50k``.
-
-    Raises
-    ------
-    ValueError
-        If an argument is none of the above.
-    DataUnavailableError
-        If there is no copy and none can be downloaded.
-    DataMismatchError
-        If what was found is not the published content.
-
-    Examples
-    --------
-    >>> data = load_adult()  # doctest: +SKIP
-    >>> data.X.shape, int(data.y.sum())  # doctest: +SKIP
-    ((32561, 14), 7841)
     """
     _choice("part", part, ("train", "test", "all"))
     _choice("missing", missing, ("keep", "complete-case"))
@@ -490,7 +379,6 @@ def load_adult(part: str = "train", missing: str = "keep", *, download: bool = T
         "adult",
         X,
         (table["income"] == ">50K").rename("income_above_50k"),
-        variables=_columns("adult"),
         done="Rows with a gap are dropped." if missing == "complete-case" else "",
         found={name: where for name, (_, where) in found.items()},
     )
@@ -524,21 +412,6 @@ def load_compas(
         ``X`` with 11 columns (13 with the scores): numbers as ``float64``, text as
         categories; ``length_of_stay`` is made from the two dates. ``y`` named after the
         target.
-
-    Raises
-    ------
-    ValueError
-        If an argument is none of the above.
-    DataUnavailableError
-        If there is no copy and none can be downloaded.
-    DataMismatchError
-        If what was found is not the published content.
-
-    Examples
-    --------
-    >>> data = load_compas()  # doctest: +SKIP
-    >>> data.X.shape, "name" in data.X  # doctest: +SKIP
-    ((6172, 11), False)
     """
     _choice("rows", rows, ("screened", "all"))
     _choice("target", target, ("two_year_recid", "is_recid"))
@@ -566,7 +439,6 @@ def load_compas(
         "compas",
         X,
         table[target],
-        variables=_columns("compas"),
         done="The rows that ProPublica analysed are kept." if rows == "screened" else "",
         found={"compas": where},
     )
@@ -588,21 +460,6 @@ def load_connect4(draws: str = "drop", *, download: bool = True) -> Dataset:
     Dataset
         ``X`` with 42 columns, one a square, ``a1`` to ``g6``: categories b (blank),
         x (first player) and o (second); ``y`` named ``win``.
-
-    Raises
-    ------
-    ValueError
-        If `draws` is none of the above.
-    DataUnavailableError
-        If there is no copy and none can be downloaded.
-    DataMismatchError
-        If what was found is not the published content.
-
-    Examples
-    --------
-    >>> data = load_connect4()  # doctest: +SKIP
-    >>> data.X.shape, int(data.y.sum())  # doctest: +SKIP
-    ((61108, 42), 44473)
     """
     _choice("draws", draws, ("drop", "keep"))
     table, where = obtain("connect4", download=download)
@@ -613,13 +470,6 @@ def load_connect4(draws: str = "drop", *, download: bool = True) -> Dataset:
         "connect4",
         table[list(SQUARES)].astype(squares),
         (table["class"] == "win").rename("win"),
-        variables={
-            square: (
-                "nominal",
-                f"Square {square}: blank (b), first player (x) or second (o). Nominal: no order.",
-            )
-            for square in SQUARES
-        },
         done="Draws are dropped." if draws == "drop" else "Draws count as not won.",
         found={"connect4": where},
     )
@@ -645,22 +495,6 @@ def load_mnist_pair(
     Dataset
         ``X`` with 784 columns of ``uint8`` grey values, row by row from the upper left,
         0 (paper) to 255 (ink); ``y`` named ``digit_1`` for `positive` = 1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the digits are not two different whole numbers from 0 to 9, or `part` is none
-        of the above.
-    DataUnavailableError
-        If there is no copy and none can be downloaded.
-    DataMismatchError
-        If what was found is not the published content.
-
-    Examples
-    --------
-    >>> data = load_mnist_pair(0, 1)  # doctest: +SKIP
-    >>> data.X.shape, int(data.y.sum())  # doctest: +SKIP
-    ((2115, 784), 1135)
     """
     for name, digit in (("negative", negative), ("positive", positive)):
         if check_integer(name, digit, 0) > 9:
@@ -676,16 +510,79 @@ def load_mnist_pair(
         "mnist",
         table[list(PIXELS)],
         (table["digit"] == positive).rename(f"digit_{positive}"),
-        variables={
-            pixel: (
-                "numeric",
-                f"Grey value, 0 to 255, row {row + 1}, column {column + 1}. Numeric: an intensity.",
-            )
-            for pixel, (row, column) in zip(PIXELS, np.ndindex(28, 28), strict=True)
-        },
         done=f"Only the digits {negative} and {positive} are kept.",
         found={name: where for name, (_, where) in found.items()},
     )
+
+
+def _local_file(data: str, name: str, source: str) -> Path:
+    folder = data_folder()
+    path = None if folder is None else folder / name
+    if path is None or not path.is_file():
+        where = "no folder is named" if folder is None else f"not in {folder}"
+        raise DataUnavailableError(
+            f"{data} is never downloaded, and {name} was not found: {where}. Get it from {source}, "
+            f"put it into a folder, and name the folder in {FOLDER_VARIABLE}."
+        )
+    return path
+
+
+def load_hsls() -> tuple[pd.DataFrame, pd.Series]:
+    """High School Longitudinal Study of 2009, the public-use student file, from a local copy.
+
+    Who is in the better half of the ninth-grade test of mathematics? As Hsu and Calmon (2022) do,
+    from what students and parents said; rows with a gap are dropped. Theirs is a copy with imputed
+    gaps that is not published, so that numbers will differ.
+
+    Returns
+    -------
+    X : DataFrame
+        Codes and scales of the publisher, one column each.
+    y : Series
+        1 in the better half, named ``math_top_half``.
+    """
+    source = "the online codebook of the National Center for Education Statistics, study HSLS:09"
+    path = _local_file("HSLS:09", HSLS_FILE, source)
+    wanted = [*HSLS_COLUMNS, HSLS_SCORE]
+    header = pd.read_csv(path, nrows=0).columns
+    if missing := sorted(set(wanted) - set(header)):
+        raise DataMismatchError(f"{HSLS_FILE} must hold the columns {wanted}, it lacks {missing}")
+    table = pd.read_csv(path, usecols=wanted)[wanted].astype(float)
+    table = table.replace(list(HSLS_MISSING), np.nan).dropna().reset_index(drop=True)
+    score = table.pop(HSLS_SCORE)
+    return table, (score > score.median()).astype("int64").rename("math_top_half")
+
+
+def load_cifar10() -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """CIFAR-10, the publisher's binary version, from a local copy.
+
+    Returns
+    -------
+    X : ndarray of uint8 of shape (60000, 3, 32, 32)
+        The five training batches first, then the test batch.
+    y : ndarray of int of shape (60000,)
+        Classes 0 to 9.
+    """
+    path = _local_file("CIFAR-10", CIFAR_FILE, "https://www.cs.toronto.edu/~kriz/cifar.html")
+    names = [*(f"data_batch_{number}.bin" for number in range(1, 6)), "test_batch.bin"]
+    batches = []
+    with tarfile.open(path) as archive:
+        for name in names:
+            try:
+                member = archive.extractfile(f"cifar-10-batches-bin/{name}")
+            except KeyError:
+                member = None
+            content = b"" if member is None else member.read()
+            if len(content) != 10_000 * 3073:
+                raise DataMismatchError(
+                    f"{CIFAR_FILE} must hold {name} with 30730000 bytes, got {len(content)}"
+                )
+            batches.append(np.frombuffer(content, dtype=np.uint8).reshape(10_000, 3073))
+    records = np.concatenate(batches)
+    y = records[:, 0].astype(np.int64)
+    if y.max() > 9:
+        raise DataMismatchError(f"{CIFAR_FILE} must hold classes 0 to 9, got {y.max()}")
+    return records[:, 1:].reshape(-1, 3, 32, 32), y
 
 
 def make_clusters(
@@ -713,13 +610,6 @@ def make_clusters(
         Columns ``x1`` to ``x5``; the first two carry the signal.
     y : Series of shape (n_samples,)
         0 or 1; negatives come first.
-
-    Raises
-    ------
-    TypeError
-        If an argument is of the wrong type.
-    ValueError
-        If `n_samples` is below 5, or `mu` is negative or not finite.
 
     Examples
     --------

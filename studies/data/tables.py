@@ -1,22 +1,22 @@
-"""From a publisher's file or a client's answer to one canonical table, and its checksums.
+"""From a publisher's file to one canonical table, and its checksums.
 
-A table is canonical when every route to it gives the same bits: columns by their
-canonical names in their canonical order, numbers as doubles of 12 significant digits,
-text stripped, a missing entry as NaN or None. ``datasets.toml`` holds what is known of
-each table beforehand.
+A table is canonical when every copy of it gives the same bits: columns by their canonical names in
+their canonical order, numbers as doubles of 12 significant digits, text stripped, a missing entry
+as NaN or None. ``registry.toml`` holds what is known of each table beforehand.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
+import io
 import json
 import tomllib
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +42,8 @@ class DataUnavailableError(DataError):
 
 @cache
 def registry() -> dict[str, Any]:
-    """Contents of ``datasets.toml``: data set name to what is known of it."""
-    with resources.files("studies.data").joinpath("registry.toml").open("rb") as file:
-        return tomllib.load(file)
+    """Return ``registry.toml``: data set name to what is known of it."""
+    return tomllib.loads(Path(__file__).with_name("registry.toml").read_text(encoding="utf-8"))
 
 
 # --- checksums of content ---------------------------------------------------------------
@@ -70,21 +69,6 @@ def frame_sha256(frame: pd.DataFrame) -> str:
     It does not depend on dtypes (7, 7.0 and ``Int64`` 7 are one number), on the
     index, or on the version of pandas. Numbers enter as little-endian doubles of 12
     significant digits, text as JSON in UTF-8, a missing text as ``null``.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_samples, n_columns)
-        Columns of numbers, booleans, text or categories of text.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-
-    Raises
-    ------
-    ValueError
-        If a column holds anything else.
 
     Examples
     --------
@@ -147,25 +131,12 @@ def _board_checksums(frame: pd.DataFrame, expected: Mapping[str, str]) -> dict[s
 
 # --- reading ----------------------------------------------------------------------------
 
-
-def read_text_table(path: Path, **options: Any) -> pd.DataFrame:
-    """Read a comma-separated file as text, entry by entry, without guessing types."""
-    try:
-        table = pd.read_csv(
-            path,
-            dtype=str,
-            na_filter=False,
-            skipinitialspace=True,
-            encoding="utf-8-sig",
-            **options,
-        )
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
-        raise DataMismatchError(f"not a comma-separated table: {error}") from error
-    return table
+#: Publishers whose files begin with the first row.
+_WITHOUT_HEADER = ("adult", "connect4")
 
 
 def _key(name: object) -> str:
-    """Column name without what copies disagree on: spaces and letter case."""
+    """Return a column name without what copies disagree on: spaces and letter case."""
     return "".join(str(name).split()).casefold()
 
 
@@ -174,26 +145,7 @@ def match_columns(
     columns: Sequence[str],
     aliases: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """Bring a table to the canonical columns, by name.
-
-    Parameters
-    ----------
-    table : DataFrame
-        Columns in any order; spaces and letter case do not count.
-    columns : sequence of str
-        Canonical names, in their order.
-    aliases : mapping of str to str, optional
-        Other spellings and the canonical name of each.
-
-    Returns
-    -------
-    DataFrame
-
-    Raises
-    ------
-    DataMismatchError
-        Names the column that is unknown, missing or there twice.
-    """
+    """Bring a table to the canonical columns, by name; spaces and letter case do not count."""
     canonical = {_key(column): column for column in columns}
     canonical |= {_key(alias): column for alias, column in (aliases or {}).items()}
     found: dict[str, Any] = {}
@@ -210,40 +162,29 @@ def match_columns(
     return pd.DataFrame({column: found[column] for column in columns}).reset_index(drop=True)
 
 
-def _distinct(column: pd.Series) -> tuple[np.ndarray, list[str | None]]:
-    """Code of each entry and the distinct texts, stripped, a missing one as None."""
-    codes, values = pd.factorize(column.astype(object).fillna(""))
-    texts = [str(value).strip() for value in values]
-    return codes, [None if text in MISSING else text for text in texts]
-
-
 def _as_text(column: pd.Series) -> pd.Series:
-    codes, texts = _distinct(column)
-    return pd.Series(np.array([*texts, None], dtype=object)[codes], dtype=object)
+    """Strip each entry; a missing one becomes None."""
+    texts = (str(value).strip() for value in column.astype(object).fillna(""))
+    return pd.Series([None if text in MISSING else text for text in texts], dtype=object)
 
 
 def _as_numbers(column: pd.Series) -> pd.Series:
-    """Doubles of 12 significant digits, a missing entry as NaN; refuse anything else."""
-    codes, texts = _distinct(column)
-    numbers = np.full(len(texts), np.nan)
-    for code, text in enumerate(texts):
-        if text is not None:
-            numbers[code] = _number(text)
-            if not np.isfinite(numbers[code]):
-                row = int(np.argmax(codes == code)) + 1
-                raise DataMismatchError(
-                    f"column {column.name!r}, row {row}: {text!r} is not a number"
-                )
-    return pd.Series(twelve_digits(numbers)[codes])
+    """Return doubles of 12 significant digits, a missing entry as NaN; refuse anything else."""
+    texts = _as_text(column)
+    numbers = np.array([np.nan if text is None else _number(text) for text in texts])
+    for row in np.flatnonzero(np.isinf(numbers))[:1]:
+        raise DataMismatchError(
+            f"column {column.name!r}, row {row + 1}: {texts[row]!r} is not a number"
+        )
+    return pd.Series(twelve_digits(numbers))
 
 
 def _number(text: str) -> float:
-    """Finite number that a text says, else infinity."""
-    try:
+    """Return the finite number that a text says, else infinity."""
+    with contextlib.suppress(ValueError):
         number = float(text)
-    except ValueError:
-        return np.inf
-    return np.inf if np.isnan(number) else number
+        return np.inf if np.isnan(number) else number
+    return np.inf
 
 
 def canonical_frame(table: pd.DataFrame, text: Sequence[str] = ()) -> pd.DataFrame:
@@ -256,102 +197,43 @@ def canonical_frame(table: pd.DataFrame, text: Sequence[str] = ()) -> pd.DataFra
     )
 
 
-# --- one reader per data set ------------------------------------------------------------
-
-ADULT_TEXT = (
-    "workclass",
-    "education",
-    "marital-status",
-    "occupation",
-    "relationship",
-    "race",
-    "sex",
-    "native-country",
-    "income",
-)
-COMPAS_TEXT = (
-    "sex",
-    "age_cat",
-    "race",
-    "c_jail_in",
-    "c_jail_out",
-    "c_charge_degree",
-    "score_text",
-)
-COMPAS_MADE = ("length_of_stay",)
+def published_columns(dataset: str) -> list[str]:
+    """Name the columns of a text table that are read; those that name people are not among them."""
+    if dataset == "connect4":
+        return [*SQUARES, "class"]
+    return [name for name in registry()[dataset]["columns"] if name != "length_of_stay"]
 
 
-def cervical_frame(table: pd.DataFrame) -> pd.DataFrame:
-    """Canonical table of the 36 published columns, all numbers."""
-    known = registry()["cervical_cancer"]
-    return canonical_frame(match_columns(table, list(known["columns"]), known["aliases"]))
+def read_text_table(content: bytes, dataset: str) -> pd.DataFrame:
+    """Read a comma-separated file as text, entry by entry, and of COMPAS only what is used."""
+    columns = published_columns(dataset)
+    used = {_key(name) for name in columns}
+    first = content.partition(b",")[0].decode("utf-8-sig", errors="replace")
+    headless = dataset in _WITHOUT_HEADER and _key(first) not in used
+    try:
+        return pd.read_csv(
+            io.BytesIO(content),
+            dtype=str,
+            na_filter=False,
+            skipinitialspace=True,
+            encoding="utf-8-sig",
+            header=None if headless else 0,
+            names=columns if headless else None,
+            comment="|" if dataset == "adult" else None,  # the test part begins with a remark
+            usecols=(lambda name: _key(name) in used) if dataset == "compas" else None,
+        )
+    except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
+        raise DataMismatchError(f"not a comma-separated table: {error}") from error
 
 
-def adult_frame(table: pd.DataFrame) -> pd.DataFrame:
-    """Canonical table of the 14 features and the income, its trailing dot taken off."""
-    matched = match_columns(table, list(registry()["adult"]["columns"]))
-    frame = canonical_frame(matched, ADULT_TEXT)
-    return frame.assign(income=frame["income"].str.rstrip("."))
-
-
-def adult_parts(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Both parts of a table that has them one after the other.
-
-    The publisher marks the test part by a dot after the income.
-    """
-    matched = match_columns(table, list(registry()["adult"]["columns"]))
-    test = matched["income"].astype(str).str.strip().str.endswith(".")
-    return {"adult_train": adult_frame(matched[~test]), "adult_test": adult_frame(matched[test])}
-
-
-def _compas_names() -> list[str]:
-    return [name for name in registry()["compas"]["columns"] if name not in COMPAS_MADE]
-
-
-def without_names(table: pd.DataFrame) -> pd.DataFrame:
-    """Drop all columns but the 17 that are used, those that name people among them."""
-    used = {_key(name) for name in _compas_names()}
-    return table.loc[:, [_key(name) in used for name in table.columns]]
-
-
-def compas_frame(table: pd.DataFrame) -> pd.DataFrame:
-    """Canonical table of 17 columns."""
-    return canonical_frame(match_columns(without_names(table), _compas_names()), COMPAS_TEXT)
-
-
-def board_frame(table: pd.DataFrame) -> pd.DataFrame:
-    """Canonical table of 42 squares and the outcome, all text."""
-    columns = [*SQUARES, "class"]
-    return canonical_frame(match_columns(table, columns), columns)
-
-
-def digit_frame(images: np.ndarray, labels: np.ndarray) -> pd.DataFrame:
-    """Canonical table of 784 grey values and the digit.
-
-    Parameters
-    ----------
-    images : ndarray of shape (n_images, 784), uint8
-    labels : ndarray of shape (n_images,), uint8
-    """
-    frame = pd.DataFrame(images, columns=list(PIXELS))
-    return pd.concat([frame, pd.Series(labels, name="digit")], axis=1)
-
-
-def _read_cervical(paths: Sequence[Path]) -> pd.DataFrame:
-    return cervical_frame(read_text_table(paths[0]))
-
-
-def _read_adult(paths: Sequence[Path], *, skip: int) -> pd.DataFrame:
-    names = list(registry()["adult"]["columns"])
-    return adult_frame(read_text_table(paths[0], header=None, names=names, skiprows=skip))
-
-
-def _read_compas(paths: Sequence[Path]) -> pd.DataFrame:
-    return compas_frame(read_text_table(paths[0]))
-
-
-def _read_board(paths: Sequence[Path]) -> pd.DataFrame:
-    return board_frame(read_text_table(paths[0], header=None, names=[*SQUARES, "class"]))
+def _read_text(paths: Sequence[Path], *, dataset: str) -> pd.DataFrame:
+    known = registry()[dataset]
+    table = read_text_table(paths[0].read_bytes(), dataset)
+    matched = match_columns(table, published_columns(dataset), known.get("aliases"))
+    frame = canonical_frame(matched, known.get("text", list(matched)))
+    if dataset == "adult":  # the publisher marks the test part by a dot after the income
+        frame["income"] = frame["income"].str.rstrip(".")
+    return frame
 
 
 def _read_idx(path: Path, magic: bytes) -> bytes:
@@ -374,7 +256,8 @@ def _read_digits(paths: Sequence[Path]) -> pd.DataFrame:
         raise DataMismatchError(
             f"{images.size} pixels of {paths[0].name} do not fit {labels.size} labels"
         )
-    return digit_frame(images.reshape(labels.size, -1), labels)
+    frame = pd.DataFrame(images.reshape(labels.size, -1), columns=list(PIXELS))
+    return pd.concat([frame, pd.Series(labels, name="digit")], axis=1)
 
 
 # --- the tables -------------------------------------------------------------------------
@@ -406,21 +289,12 @@ class Table:
         return lines
 
 
-_READERS: dict[str, Callable[[Sequence[Path]], pd.DataFrame]] = {
-    "cervical_cancer": _read_cervical,
-    "adult_train": partial(_read_adult, skip=0),
-    "adult_test": partial(_read_adult, skip=1),
-    "compas": _read_compas,
-    "connect4": _read_board,
-    "mnist_train": _read_digits,
-    "mnist_test": _read_digits,
-}
 _FINGERPRINTS = {"connect4": _board_checksums, "mnist": _digit_checksums}
 
 
 @cache
 def tables() -> dict[str, Table]:
-    """Every table that comes from a file, by name."""
+    """Return every table that comes from a file, by name."""
     return {
         name: Table(
             name=name,
@@ -429,7 +303,7 @@ def tables() -> dict[str, Table]:
             rows=table["rows"],
             checksums=table["checksums"],
             known_files=table.get("known_files", {}),
-            read=_READERS[name],
+            read=_read_digits if dataset == "mnist" else partial(_read_text, dataset=dataset),
             fingerprint=_FINGERPRINTS.get(dataset, _table_checksums),
         )
         for dataset, known in registry().items()

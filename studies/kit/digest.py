@@ -20,16 +20,26 @@ from typing import Any
 
 __all__ = ["changed_modules", "read_source", "table_code"]
 
-#: Modules that fetch, store, judge, draw or refuse: they never change what a study computes.
+#: Modules that store, judge, draw or refuse never change what a study computes; nor do those that
+#: find and read data, since what they read must have the checksums of the registry.
 APART = {
     "pvf._checks",
     "pvf.plotting",
     "studies.data.files",
+    "studies.data.tables",
     "studies.kit.claims",
     "studies.kit.results",
+    "studies.kit.show",
+    "studies.kit.study",
+    "studies.kit.verdicts",
 }
 _TABLES = "studies.catalogue"
+#: What makes a study's table, and the order in which a study takes its first arguments.
+_MAKERS = {"name", "settings", "blocks", "block", "summarise", "version"}
+_IN_ORDER = ("name", "settings", "blocks", "block", "estimate", "summarise")
 _KNOWN_DATA = "studies/data/registry.toml"
+#: What the registry says of a data set that changes no number: where it lies, and for readers.
+_TOLD_OF_DATA = {"title", "licence", "page", "url", "uci", "note", "citation", "summary"}
 _SILENT = {"annotation", "ctx", "kind", "returns", "type_comment", "type_params"}
 
 #: Takes a path below the repository's root, such as "pvf/store.py", and returns the text there.
@@ -56,14 +66,16 @@ def read_source(path: str) -> str | None:
 def table_code(name: str, read: Reader = read_source) -> dict[str, str]:
     """Return digests of the code that makes a full-scale table, one for each module.
 
-    Names are followed from the table's ``make`` in `studies.catalogue` through functions, classes
-    and constants of the package. What is only reached by `getattr` or the like is not seen. Of the
-    known data sets, those are taken that the code names.
+    Names are followed from the ``Study(...)`` of that name, or from the table's ``make`` in
+    `studies.catalogue`, through functions, classes and constants of the package. Of a study only
+    what makes its table is followed, not what draws or judges it; of a setting only its full
+    value. What is only reached by `getattr` or the like is not seen. Of the known data sets, those
+    are taken that the code names.
 
     Parameters
     ----------
     name : str
-        A key of `studies.catalogue.TABLES`.
+        A key of `studies.catalogue.STUDIES` or `studies.catalogue.TABLES`.
     read : callable
         Takes a path below the repository's root and returns the text there, or None: another
         commit's, for instance.
@@ -84,10 +96,10 @@ def table_code(name: str, read: Reader = read_source) -> dict[str, str]:
     ['studies.pvf2026.synthetic.kernel', 'studies.pvf2026.synthetic.run']
     """
     library = _Library(read)
-    make = library.maker(name)
-    library.follow(_TABLES, make)
+    where, made = library.maker(name)
+    library.follow(where, made)
     trees = {module: dict(sorted(found.items())) for module, found in library.reached.items()}
-    trees.setdefault(_TABLES, {})[f"make of {name}"] = make
+    trees.setdefault(where, {})[f"make of {name}"] = made
     digests = {
         module: _digest(repr([(key, _plain(node)) for key, node in found.items()]))
         for module, found in sorted(trees.items())
@@ -120,7 +132,8 @@ def changed_modules(recorded: dict[str, str], current: dict[str, str]) -> list[s
 class _Module:
     """A module's top-level definitions, and what its imports bring in, by name."""
 
-    def __init__(self, tree: ast.Module) -> None:
+    def __init__(self, text: str) -> None:
+        tree = _OnlyWhatMakes().visit(ast.parse(text))
         self.definitions: dict[str, ast.AST] = {}
         self.imports: dict[str, tuple[str, str | None]] = {}
         for statement in tree.body:
@@ -150,18 +163,24 @@ class _Library:
             path = name.replace(".", "/")
             own = name.split(".", maxsplit=1)[0] in ("pvf", "studies")
             text = (self._read(f"{path}.py") or self._read(f"{path}/__init__.py")) if own else None
-            self._modules[name] = None if text is None else _Module(ast.parse(text))
+            self._modules[name] = None if text is None else _Module(text)
         return self._modules[name]
 
-    def maker(self, table: str) -> ast.expr:
-        """Return the expression that `TABLES` gives as the ``make`` of a table."""
+    def maker(self, table: str) -> tuple[str, ast.AST]:
+        """Return what makes a table, its study or its ``make`` in `TABLES`, and the module."""
         module = self.module(_TABLES)
-        entries = module.definitions.get("TABLES") if module else None
-        for node in ast.walk(entries) if entries else ():
-            for key, value in _items(node):
-                made = _keyword(value, "make") if _can_be(key, table) else None
-                if made is not None:
-                    return made
+        studies = _Library(self._read)
+        studies.follow(_TABLES, module.definitions.get("ALL", ast.Pass()) if module else ast.Pass())
+        in_modules = [(where, list(found.values())) for where, found in studies.reached.items()]
+        here = module.definitions.get("TABLES") if module else None
+        for where, nodes in [*in_modules, (_TABLES, [here] if here else [])]:
+            for node in (inner for outer in nodes for inner in ast.walk(outer)):
+                if _is_call(node, "Study", "replace") and _can_be(_keyword(node, "name"), table):
+                    return where, node
+                for key, value in _items(node):
+                    made = _keyword(value, "make") if _can_be(key, table) else None
+                    if made is not None:
+                        return where, made
         raise ValueError(f"name must be a table of {_TABLES} there, got {table!r}.")
 
     def follow(self, where: str, node: ast.AST) -> None:
@@ -198,6 +217,29 @@ class _Library:
             self.follow(where, node)
         elif name in module.imports:  # passed on, as by an __init__
             self._import(*module.imports[name], None)
+
+
+class _OnlyWhatMakes(ast.NodeTransformer):
+    """Leave of each study what makes its table, and of each setting its full value."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Cut the call of a study or of a setting."""
+        self.generic_visit(node)
+        if _is_call(node, "Study"):
+            placed = [
+                ast.keyword(name, value) for name, value in zip(_IN_ORDER, node.args, strict=False)
+            ]
+            kept = [one for one in (*placed, *node.keywords) if one.arg in {*_MAKERS, None}]
+            return ast.Call(node.func, [], kept)
+        if _is_call(node, "setting"):
+            return _keyword(node, "full") or next(iter(node.args), node)
+        return node
+
+
+def _is_call(node: ast.AST, *names: str) -> bool:
+    """Tell whether a node calls a function of one of these names, as such or as an attribute."""
+    function = node.func if isinstance(node, ast.Call) else None
+    return getattr(function, "id", getattr(function, "attr", None)) in names
 
 
 def _defined(node: ast.AST) -> Iterator[str]:
@@ -286,7 +328,11 @@ def _known_data(read: Reader, trees: dict[str, dict[str, ast.AST]]) -> str:
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     }
     known = tomllib.loads(text) if text else {}
-    used = {name: facts for name, facts in known.items() if name in named}
+    used = {
+        name: {key: value for key, value in facts.items() if key not in _TOLD_OF_DATA}
+        for name, facts in known.items()
+        if name in named
+    }
     return json.dumps(used, sort_keys=True) if used else ""
 
 

@@ -160,6 +160,7 @@ def agrees(fresh: pd.DataFrame, reference: pd.DataFrame, level: float = 0.95) ->
     ]
     apart = (both["estimate"] - both["estimate_reference"]).abs()
     close = apart <= z * np.hypot(errors[0].fillna(0), errors[1].fillna(0)) + 1e-9
+    close |= both[["estimate", "estimate_reference"]].isna().all(axis=1)
     if "run_low_reference" in both:
         inside = both["estimate"].between(
             both["run_low_reference"] - 1e-9, both["run_high_reference"] + 1e-9

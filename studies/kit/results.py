@@ -9,7 +9,6 @@ finished table as CSV beside a JSON file that says how it was made.
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import importlib.metadata
 import io
@@ -25,9 +24,10 @@ import sys
 import time
 import uuid
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,37 +39,33 @@ import pyarrow.parquet as pq
 from tqdm import tqdm
 
 import pvf
+from pvf._outputs import write_whole
 
 __all__ = [
+    "package_versions",
     "provenance",
     "read_result",
     "repository_root",
     "results_folder",
+    "resumed",
     "run_blocks",
     "shard_folder",
     "write_result",
 ]
 
 ROOT = Path(__file__).resolve().parents[2]
-SHARD_SCHEMA = 1
-"""Raised when the layout of a shard changes, so that older shards are not read."""
+#: Raised when the layout of a shard changes, so that older shards are not read.
+SHARD_SCHEMA = 2
+#: Names the folder of shards where a caller names none, so that one setting serves all notebooks.
+SHARDS_VARIABLE = "PVF_SHARDS"
 
-_PACKAGES = (
-    "numpy",
-    "scipy",
-    "pandas",
-    "scikit-learn",
-    "imbalanced-learn",
-    "numba",
-    "joblib",
-    "pyarrow",
-    "torch",
-)
+#: What results depend on, beside Python and this package.
+_PACKAGES = "numpy scipy pandas scikit-learn imbalanced-learn numba joblib pyarrow torch"
 _STALE_SECONDS = 24 * 3600
 #: Another run replaces a table and its provenance within milliseconds; a second is ample.
 _PAIR_TRIES, _PAIR_PAUSE = 20, 0.05
-#: Names the folder of shards where a caller names none, so that one setting serves all notebooks.
-SHARDS_VARIABLE = "PVF_SHARDS"
+#: A load average above this, before a run adds to it, says that something else runs.
+_QUIET_LOAD = 0.5
 
 
 # --- blocks -------------------------------------------------------------------------------------
@@ -91,10 +87,10 @@ def run_blocks(
 
     Each block is one call ``compute(block, **settings)``. Calls run through joblib, so that
     ``joblib.parallel_config(backend="dask")`` sends them to a cluster. With `out`, the worker that
-    computed a block writes it as a Parquet shard whose name holds the SHA-256 of its bytes: under
-    a temporary name first, then renamed. A second call with the same arguments reads the shards
-    that are whole and computes the others. Two calls at once may share a folder: each ends with
-    the whole table, and blocks that neither had finished are computed twice.
+    computed a block writes it as a Parquet shard whose name holds the SHA-256 of its bytes. A
+    second call with the same arguments reads the shards that are whole and computes the others.
+    Two calls at once may share a folder: each ends with the whole table, and blocks that neither
+    had finished are computed twice.
 
     Parameters
     ----------
@@ -128,6 +124,10 @@ def run_blocks(
     -------
     pandas.DataFrame
         The blocks' tables one below the other, whatever the order in which they finished.
+        ``attrs["cost"]`` says what they took, over all calls that computed one of them:
+        ``wall_time`` and ``block_time`` in seconds (of a call that was killed, until its last
+        finished block), ``resumptions`` (calls after the first), ``load`` (whether something else
+        ran), and ``this_call`` (seconds of this call alone).
 
     Raises
     ------
@@ -154,78 +154,53 @@ def run_blocks(
     1  1       1
     2  2       4
     """
+    start = time.perf_counter()
     blocks = _checked_blocks(blocks)
     identity = _identity(study, settings, version)
     out = os.environ.get(SHARDS_VARIABLE) or None if out is None else out
     folder = None if out is None else shard_folder(out, study, settings, version)
-    frames: dict[int, pd.DataFrame] = {}
-    damaged: dict[int, list[Path]] = {}
-    if folder is not None:
-        frames, damaged = _finished_frames(folder, identity, blocks)
+    frames = {} if folder is None else _finished_frames(folder, identity, blocks)
     missing = [position for position in range(len(blocks)) if position not in frames]
     if folder is not None and missing:
-        _prepare_folder(folder, identity)
-    one_block = partial(
-        _compute_block, compute=compute, settings=settings, identity=identity, folder=folder
-    )
-    task = joblib.delayed(one_block)
-    tasks = (task(position, blocks[position]) for position in missing)
-    show = sys.stderr.isatty() if progress is None else progress
-    with tqdm(
+        _write(folder / "settings.json", _pretty_bytes(identity))
+        _remove_stale(folder)
+    compute_one = _OneBlock(compute, settings, identity, folder)
+    tasks = (joblib.delayed(compute_one)(position, blocks[position]) for position in missing)
+    workers = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+    finished = tqdm(
+        workers(tasks) if missing else (),
         total=len(blocks),
         initial=len(frames),
         desc=description or study,
         unit="block",
         smoothing=0,
         file=sys.stderr,
-        disable=not show,
-    ) as bar:
-        for position, result in _run(tasks, len(missing), n_jobs):
-            if folder is not None:
-                result = _shard_of_worker(result, identity, blocks[position])  # noqa: PLW2901
-                _remove_damaged(damaged.get(position, []), identity, blocks[position])
-            frames[position] = result
-            bar.update()
-    return _concatenated([frames[position] for position in range(len(blocks))], blocks)
+        disable=not (sys.stderr.isatty() if progress is None else progress),
+    )
+    for position, result in finished:
+        whole = isinstance(result, pd.DataFrame)
+        frames[position] = result if whole else _written(result, identity, blocks[position])
+    in_order = [frames[position] for position in range(len(blocks))]
+    table = _concatenated(in_order, blocks)
+    times = [frame.attrs["times"] for frame in in_order]
+    table.attrs = {"cost": _cost(times, compute_one.call, time.perf_counter() - start)}
+    return table
 
 
 def shard_folder(
     out: str | os.PathLike[str], study: str, settings: dict[str, Any], version: Any = 1
 ) -> Path:
-    """Folder inside `out` that holds the shards of one study with these settings.
+    """Return the folder inside `out` that holds the shards of one study with these settings.
 
     Its name holds a digest of the study, its version and its settings, so that shards of different
     settings never meet.
-
-    Parameters
-    ----------
-    out : path-like
-        Folder of all shards.
-    study : str
-        Name of the study.
-    settings : dict
-        Settings of the study, JSON-able.
-    version : optional
-        Version of the study's code or data.
-
-    Returns
-    -------
-    pathlib.Path
-        The folder, which need not exist.
-
-    Examples
-    --------
-    >>> shard_folder("shards", "sweep", {"seed": 1}).as_posix()
-    'shards/sweep-4bca4aad08a36c98'
-    >>> shard_folder("shards", "sweep", {"seed": 2}).name
-    'sweep-8c4c0b0254d97d27'
     """
     digest = hashlib.sha256(_json_bytes(_identity(study, settings, version))).hexdigest()
     return Path(out) / f"{study}-{digest[:16]}"
 
 
 def _identity(study: str, settings: dict[str, Any], version: Any) -> dict[str, Any]:
-    """Everything that tells one study's shards from another's."""
+    """Return everything that tells one study's shards from another's."""
     _check_name(study, "study")
     if not isinstance(settings, dict):
         raise TypeError(f"settings must be a dict, got {type(settings).__name__}")
@@ -238,7 +213,7 @@ def _identity(study: str, settings: dict[str, Any], version: Any) -> dict[str, A
 
 
 def _checked_blocks(blocks: Iterable[Any]) -> list[Any]:
-    """List of the blocks, all different and JSON-able."""
+    """List the blocks, all different and JSON-able."""
     blocks = list(blocks)
     if not blocks:
         raise ValueError("blocks is empty; give at least one block")
@@ -251,40 +226,40 @@ def _checked_blocks(blocks: Iterable[Any]) -> list[Any]:
     return blocks
 
 
-def _run(tasks: Iterable[Any], n_tasks: int, n_jobs: int | None) -> Iterator[tuple[int, Any]]:
-    """Yield each task's result as it finishes."""
-    if n_tasks == 0:
-        return
-    yield from joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")(tasks)
+@dataclass(eq=False)
+class _OneBlock:
+    """What a call sends to its workers: how to compute a block, and where to keep it."""
 
+    compute: Callable[..., pd.DataFrame]
+    settings: dict[str, Any]
+    identity: dict[str, Any]
+    folder: Path | None
 
-def _compute_block(
-    position: int,
-    block: Any,
-    *,
-    compute: Callable[..., pd.DataFrame],
-    settings: dict[str, Any],
-    identity: dict[str, Any],
-    folder: Path | None,
-) -> tuple[int, pd.DataFrame | Path]:
-    """Compute one block in a worker; with a folder, write its shard and return its path."""
-    try:
-        frame = compute(block, **settings)
-    except Exception as error:
-        error.add_note(f"in block {block!r} of the study {identity['study']!r}")
-        raise
-    if not isinstance(frame, pd.DataFrame):
-        raise TypeError(
-            f"compute must return a pandas.DataFrame, got {type(frame).__name__} "
-            f"for the block {block!r}"
-        )
-    if folder is None:
-        return position, frame
-    return position, _write_shard(frame, folder, identity, block)
+    def __post_init__(self) -> None:
+        self.call, self.load, self.started = uuid.uuid4().hex[:12], _load_average(), time.time()
+
+    def __call__(self, position: int, block: Any) -> tuple[int, pd.DataFrame | Path]:
+        """Compute one block in a worker; with a folder, write its shard and return its path."""
+        start = time.perf_counter()
+        try:
+            frame = self.compute(block, **self.settings)
+        except Exception as error:
+            error.add_note(f"in block {block!r} of the study {self.identity['study']!r}")
+            raise
+        if not isinstance(frame, pd.DataFrame):
+            raise TypeError(
+                f"compute must return a pandas.DataFrame, got {type(frame).__name__} "
+                f"for the block {block!r}"
+            )
+        times = {"seconds": time.perf_counter() - start, "since_start": time.time() - self.started}
+        frame.attrs = {"times": {"call": self.call, "load": self.load, **times}}
+        if self.folder is None:
+            return position, frame
+        return position, _write_shard(frame, self.folder, self.identity, block)
 
 
 def _concatenated(frames: list[pd.DataFrame], blocks: list[Any]) -> pd.DataFrame:
-    """One frame from the blocks' frames, which must have the same columns."""
+    """Join the blocks' frames, which must have the same columns."""
     for block, frame in zip(blocks, frames, strict=True):
         if list(frame.columns) != list(frames[0].columns):
             raise ValueError(
@@ -294,212 +269,155 @@ def _concatenated(frames: list[pd.DataFrame], blocks: list[Any]) -> pd.DataFrame
     return pd.concat(frames, ignore_index=True)
 
 
+def _cost(times: Sequence[Mapping[str, Any]], call: str, seconds: float) -> dict[str, Any]:
+    """Return what blocks took, given the times of each and of the call that needs them now."""
+    calls: dict[str, float] = {}
+    for one in times:
+        calls[one["call"]] = max(calls.get(one["call"], 0.0), one["since_start"])
+    if call in calls:
+        calls[call] = seconds
+    return {
+        "wall_time": sum(calls.values()),
+        "block_time": sum(one["seconds"] for one in times),
+        "resumptions": len(calls) - 1,
+        "load": _load_says([one["load"] for one in times]),
+        "this_call": seconds,
+    }
+
+
+@cache
+def _load_average() -> float | None:
+    """Return the load of the last minute as it was before this process added to it."""
+    with contextlib.suppress(AttributeError, OSError):  # not every system tells
+        return round(os.getloadavg()[0], 2)
+    return None
+
+
+def _load_says(loads: Sequence[float | None]) -> str:
+    """Say whether something else ran beside any of the calls."""
+    known = [load for load in loads if load is not None]
+    if len(known) < len(loads):
+        return "unknown"
+    return f"{'not quiet' if max(known) > _QUIET_LOAD else 'quiet'} (load {max(known):.2f})"
+
+
 # --- shards -------------------------------------------------------------------------------------
 
 
 def _slug(block: Any) -> str:
-    """File name of a block: readable, and unique through a digest of the key."""
+    """Return a file name for a block: readable, and unique through a digest of the key."""
     key = _json_bytes(_plain(block, "blocks"))
     readable = re.sub(r"[^A-Za-z0-9]+", "-", key.decode()).strip("-")[:60]
     return f"{readable}-{hashlib.sha256(key).hexdigest()[:8]}"
 
 
-def _shard_metadata(identity: dict[str, Any], block: Any) -> bytes:
-    """Return what a shard says about itself inside the file."""
-    return _json_bytes({**identity, "block": _plain(block, "blocks")})
-
-
 def _write_shard(frame: pd.DataFrame, folder: Path, identity: dict[str, Any], block: Any) -> Path:
-    """Write one block's frame and return the path of its shard."""
+    """Write one block's frame, which says inside what it is, and return the path of its shard."""
+    says = {"of": {**identity, "block": _plain(block, "blocks")}, "times": frame.attrs["times"]}
     table = pa.Table.from_pandas(frame, preserve_index=False)
-    metadata = {**(table.schema.metadata or {}), b"pvf": _shard_metadata(identity, block)}
+    metadata = {**(table.schema.metadata or {}), b"pvf": _json_bytes(says)}
     sink = pa.BufferOutputStream()
     pq.write_table(table.replace_schema_metadata(metadata), sink, compression="zstd")
     content = sink.getvalue().to_pybytes()
-    name = f"{_slug(block)}.{hashlib.sha256(content).hexdigest()}.parquet"
-    _remove_folder(folder / name)
-    _write_atomically(folder / name, content)
-    return folder / name
+    path = folder / f"{_slug(block)}.{hashlib.sha256(content).hexdigest()}.parquet"
+    _write(path, content)
+    return path
 
 
 def _read_shard(path: Path, identity: dict[str, Any], block: Any) -> pd.DataFrame | None:
-    """Return the frame in a shard, or None if its bytes or its identity are not what they say.
-
-    Whatever else bears a shard's name, such as a folder, a pipe or a file that can't be read, is
-    no shard. Only if nothing does, FileNotFoundError is raised.
-    """
+    """Return the frame in a shard, or None if its bytes or its identity are not what they say."""
     try:
-        if not path.is_file():  # to open a pipe would wait for ever
-            path.lstat()
-            return None
-        content = path.read_bytes()
+        content = path.read_bytes() if path.is_file() else b""  # to open a pipe would wait for ever
         if hashlib.sha256(content).hexdigest() != path.name.split(".")[-2]:
             return None
         table = pq.read_table(io.BytesIO(content))
-    except FileNotFoundError:
-        raise
-    except (OSError, pa.ArrowException):
+        says = json.loads((table.schema.metadata or {})[b"pvf"])
+    except (OSError, KeyError, ValueError, pa.ArrowException):
         return None
-    if (table.schema.metadata or {}).get(b"pvf") != _shard_metadata(identity, block):
+    if says["of"] != {**identity, "block": _plain(block, "blocks")}:
         return None
-    return table.to_pandas()
+    frame = table.to_pandas()
+    frame.attrs = {"times": says["times"]}
+    return frame
 
 
 def _finished_frames(
     folder: Path, identity: dict[str, Any], blocks: list[Any]
-) -> tuple[dict[int, pd.DataFrame], dict[int, list[Path]]]:
-    """Frames of all blocks whose shard is whole, and the damaged shards, by position.
+) -> dict[int, pd.DataFrame]:
+    """Return the frames of all blocks that have a whole shard, by position.
 
-    Damaged shards stay until their block is computed again: another run may be putting a whole one
-    in their place at this moment.
+    Damaged shards are removed: no run ever writes a name a second time, since a shard holds times.
     """
     shards: dict[str, list[Path]] = {}
     for path in sorted(folder.glob("*.parquet")):
         shards.setdefault(path.name.split(".")[0], []).append(path)
     frames: dict[int, pd.DataFrame] = {}
-    damaged: dict[int, list[Path]] = {}
     for position, block in enumerate(blocks):
-        frame, faulty = _first_whole(shards.get(_slug(block), []), identity, block)
-        if frame is not None:
-            frames[position] = frame
-            _remove_damaged(faulty, identity, block)
-        elif faulty:
-            damaged[position] = faulty
-            warnings.warn(
-                f"the shard of the block {block!r} is truncated or altered and is computed "
-                f"again: {faulty[0]}",
-                stacklevel=3,
-            )
-    return frames, damaged
-
-
-def _first_whole(
-    paths: list[Path], identity: dict[str, Any], block: Any
-) -> tuple[pd.DataFrame | None, list[Path]]:
-    """Frame in the first whole shard of a block, if any, and the damaged ones before it."""
-    faulty: list[Path] = []
-    for path in paths:
-        with contextlib.suppress(FileNotFoundError):  # another run has removed it
+        damaged = []
+        for path in shards.get(_slug(block), []):
             frame = _read_shard(path, identity, block)
             if frame is not None:
-                return frame, faulty
-            faulty.append(path)
-    return None, faulty
+                frames[position] = frame
+                break
+            if os.path.lexists(path):  # else another run has removed it
+                damaged.append(path)
+        for path in damaged:
+            _remove(path)
+        if damaged and position not in frames:
+            warnings.warn(
+                f"the shard of the block {block!r} is truncated or altered and is computed "
+                f"again: {damaged[0]}",
+                stacklevel=3,
+            )
+    return frames
 
 
-def _remove_damaged(paths: list[Path], identity: dict[str, Any], block: Any) -> None:
-    """Remove the shards that were damaged, but for those that have become whole since."""
-    for path in paths:
-        with contextlib.suppress(FileNotFoundError):
-            if _read_shard(path, identity, block) is None:
-                _remove(path)
-
-
-def _shard_of_worker(path: Path, identity: dict[str, Any], block: Any) -> pd.DataFrame:
-    """Frame in a shard that a worker has just written."""
-    try:
-        frame = _read_shard(path, identity, block)
-    except FileNotFoundError as error:
-        raise FileNotFoundError(
-            f"the worker's shard of the block {block!r} is not to be seen here: {path}; out must "
-            "be on a file system that all workers share, and nobody may empty it during a run"
-        ) from error
+def _written(path: Path, identity: dict[str, Any], block: Any) -> pd.DataFrame:
+    """Return the frame in a shard that a worker has just written."""
+    frame = _read_shard(path, identity, block)
     if frame is None:
-        raise OSError(f"the shard of the block {block!r} was damaged while being written: {path}")
+        raise OSError(
+            f"the shard of the block {block!r} is not whole where a worker wrote it: {path}; out "
+            "must be on a file system that all workers share, and nobody may empty it during a run"
+        )
     return frame
 
 
-def _prepare_folder(folder: Path, identity: dict[str, Any]) -> None:
-    """Make the folder, say in it what it holds, and remove what killed runs left half-written."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _write_error(error, folder) from error
-    _write_atomically(folder / "settings.json", _pretty_bytes(identity))
-    _remove_stale(folder, ".*.tmp")
+def _remove(path: Path) -> None:
+    """Remove a file or a folder; what is gone already, or somebody else's, does no harm."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        path.unlink()
 
 
-def _remove_stale(folder: Path, pattern: str) -> None:
+def _remove_stale(folder: Path) -> None:
     """Remove temporary files so old that no run can still be writing them."""
-    for path in folder.glob(pattern):
-        with contextlib.suppress(OSError):  # gone already, or somebody else's: it does no harm
+    for path in folder.glob(".*.tmp"):
+        with contextlib.suppress(OSError):
             if time.time() - path.lstat().st_mtime > _STALE_SECONDS:
                 _remove(path)
 
 
-def _write_atomically(path: Path, content: bytes) -> None:
-    """Write bytes under a temporary name in the same folder, then rename; durable on return."""
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
+def _write(path: Path, content: bytes) -> None:
+    """Write a file whole, and its folder if need be; say what to do if that fails."""
     try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-        _sync_folder(path.parent)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, content)
     except OSError as error:
-        raise _write_error(error, path) from error
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename in the folder durable, where the system lets a folder be opened."""
-    if os.name != "posix":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _write_error(error: OSError, path: Path) -> OSError:
-    """Build the same kind of error, saying what could not be written and what to do."""
-    reason = error.strerror or str(error)
-    return OSError(
-        error.errno,
-        f"cannot write {path.name} ({reason}); give a folder that can be written and has room. "
-        "What was finished before stays and is not computed again",
-        str(path.parent),
-    )
-
-
-def _remove(path: Path) -> None:
-    """Remove a file or a folder, or say why it can't be; one that is gone already is no fault."""
-    _remove_folder(path)
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as error:
-        raise _write_error(error, path) from error
-
-
-def _remove_folder(path: Path) -> None:
-    """Remove a folder, if the path is one, from where a file is to be written."""
-    if not path.is_dir() or path.is_symlink():
-        return
-    aside = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
-    try:
-        # The slash makes this fail if another run has put a file there since.
-        os.rename(f"{path}/", aside)  # noqa: PTH104  pathlib drops the slash
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        raise _write_error(error, path) from error
-    shutil.rmtree(aside, ignore_errors=True)
+        raise OSError(
+            error.errno,
+            f"cannot write {path.name} ({error.strerror or error}); give a folder that can be "
+            "written and has room. What was finished before stays and is not computed again",
+            str(path.parent),
+        ) from error
 
 
 # --- result tables ------------------------------------------------------------------------------
 
 
 def results_folder() -> Path:
-    """Folder of the committed result tables, ``book/results`` in the repository.
-
-    Returns
-    -------
-    pathlib.Path
-        The folder.
+    """Return the folder of the committed result tables, ``book/results`` in the repository.
 
     Raises
     ------
@@ -530,13 +448,14 @@ def write_result(
     wall_time: float,
     folder: str | os.PathLike[str] | None = None,
     notes: str = "",
+    cost: Mapping[str, Any] | None = None,
     code: dict[str, str] | None = None,
 ) -> Path:
     r"""Write a result table as ``<name>.csv`` and its provenance as ``<name>.json``.
 
     The CSV has the same bytes whenever the table is the same: UTF-8, ``\n``, floats with the
-    fewest digits that read back as the same number. Each file is written under a temporary name
-    and renamed. Of two processes that write one table at once, the later leaves the pair.
+    fewest digits that read back as the same number. Of two processes that write one table at once,
+    the later leaves the pair.
 
     Parameters
     ----------
@@ -549,12 +468,10 @@ def write_result(
         Settings of the run, JSON-able.
     seed : int or list of int or None
         Seed of the run; None if nothing is random.
-    wall_time : float
-        Duration of the run in seconds.
+    wall_time, notes, cost
+        As in `provenance`.
     folder : path-like, optional
         Where to write; ``book/results`` of the repository if None.
-    notes : str, optional
-        What a reader should know besides.
     code : dict of str to str, optional
         Digests of the code that made it, see `studies.kit.digest.table_code`.
 
@@ -594,14 +511,10 @@ def write_result(
         "sha256": hashlib.sha256(content).hexdigest(),
         "rows": len(frame),
         "columns": columns,
-        **provenance(settings=settings, seed=seed, wall_time=wall_time, notes=notes),
+        **provenance(settings=settings, seed=seed, wall_time=wall_time, notes=notes, cost=cost),
         **({} if code is None else {"code": _plain(code, "code")}),
     }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _write_error(error, folder) from error
-    _remove_stale(folder, f".{name}.*.tmp")
+    _remove_stale(folder)
     _write_pair(folder / f"{name}.csv", content, _pretty_bytes(facts))
     return folder / f"{name}.csv"
 
@@ -609,26 +522,31 @@ def write_result(
 def _write_pair(table: Path, content: bytes, facts: bytes) -> None:
     """Write a table and its provenance, so that no two processes leave one half each.
 
-    Each looks at the pair after its last rename. The last of all renames is therefore followed by
-    a look, and whoever sees a mixed pair then writes both halves anew.
+    Each looks at the pair after its last rename, and whoever sees a mixed pair writes both anew.
     """
     for _ in range(_PAIR_TRIES):
-        _write_atomically(table, content)
-        _write_atomically(table.with_suffix(".json"), facts)
+        _write(table, content)
+        _write(table.with_suffix(".json"), facts)
         with contextlib.suppress(OSError, ValueError):
             _read_pair(table)
             return
         time.sleep(_PAIR_PAUSE * random.random())  # else two in step stay in step
-    raise OSError(
-        errno.EBUSY,
-        f"cannot write {table.name} and its provenance as one pair, since another process keeps "
-        "writing them; end it first",
-        str(table.parent),
+    raise OSError(f"another process keeps writing {table} and its provenance; end it first")
+
+
+def resumed(facts: Mapping[str, Any]) -> str:
+    """Say what a table's wall time stands for if its run was resumed; nothing if it was not."""
+    n = facts.get("resumptions", 0)
+    if not n:
+        return ""
+    return (
+        f"Resumed {'once' if n == 1 else f'{n} times'}: the wall time is summed over the calls "
+        f"that computed its blocks ({facts['block_time']:.0f} s of work in all); {facts['load']}."
     )
 
 
 def _read_pair(table: Path) -> tuple[bytes, dict[str, Any]]:
-    """Bytes of a table and its provenance, or ValueError if they are not of one run."""
+    """Return the bytes of a table and its provenance; ValueError if they are not of one run."""
     described = table.with_suffix(".json")
     content, text = table.read_bytes(), described.read_bytes()
     try:
@@ -677,17 +595,17 @@ def read_result(
     """
     _check_name(name, "name")
     folder = results_folder() if folder is None else Path(folder)
-    paths = [folder / f"{name}.csv", folder / f"{name}.json"]
-    for path in paths:
+    table = folder / f"{name}.csv"
+    for path in (table, table.with_suffix(".json")):
         if not path.is_file():
             raise FileNotFoundError(f"the result {name!r} needs {path.name}, missing in {folder}")
     for _ in range(_PAIR_TRIES):
         with contextlib.suppress(ValueError):  # another process may have replaced one half only
-            content, facts = _read_pair(paths[0])
+            content, facts = _read_pair(table)
             break
         time.sleep(_PAIR_PAUSE)
     else:
-        content, facts = _read_pair(paths[0])
+        content, facts = _read_pair(table)
     return _parsed(content, facts["columns"]), facts
 
 
@@ -697,8 +615,9 @@ def provenance(
     seed: int | list[int] | None,
     wall_time: float,
     notes: str = "",
+    cost: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Facts about a run that a reader needs to repeat it or to judge it.
+    """Return the facts about a run that a reader needs to repeat it or to judge it.
 
     Parameters
     ----------
@@ -707,17 +626,19 @@ def provenance(
     seed : int or list of int or None
         Seed of the run; None if nothing is random.
     wall_time : float
-        Duration of the run in seconds.
+        Seconds that it took, summed over the calls that made it.
     notes : str, optional
         What a reader should know besides.
+    cost : mapping, optional
+        ``block_time``, ``resumptions`` and ``load`` as `run_blocks` gives them.
 
     Returns
     -------
     dict
-        ``created`` (UTC), ``seed``, ``settings``, ``wall_time``, ``notes``, ``git`` (``commit``
-        and ``dirty``: whether anything outside ``book/results`` differs from it; both None
-        outside a repository), ``packages`` (versions) and ``machine`` (``cpu``, ``cores``
-        available, ``platform``).
+        ``created`` (UTC), ``seed``, ``settings``, ``wall_time``, those of `cost`, ``notes``,
+        ``git`` (``commit`` and ``dirty``: whether anything outside ``book/results`` differs from
+        it; both None outside a repository), ``packages`` (versions) and ``machine`` (``cpu``,
+        ``cores`` available, ``platform``).
 
     Raises
     ------
@@ -732,7 +653,7 @@ def provenance(
     """
     if not isinstance(settings, dict):
         raise TypeError(f"settings must be a dict, got {type(settings).__name__}")
-    wall_time = float(wall_time)
+    wall_time, cost = float(wall_time), cost or {}
     if not math.isfinite(wall_time) or wall_time < 0:
         raise ValueError(f"wall_time must be a number of seconds, 0 or more, got {wall_time}")
     return {
@@ -740,15 +661,16 @@ def provenance(
         "seed": _plain(seed, "seed"),
         "settings": _plain(settings, "settings"),
         "wall_time": wall_time,
+        **{name: cost[name] for name in ("block_time", "resumptions", "load") if name in cost},
         "notes": str(notes),
         "git": _git_state(repository_root()),
-        "packages": _package_versions(),
+        "packages": package_versions(),
         "machine": _machine(),
     }
 
 
 def _column_kinds(frame: pd.DataFrame) -> dict[str, str]:
-    """Kind of each column by name: bool, str, or the NumPy name of a number type."""
+    """Return the kind of each column by name: bool, str, or the NumPy name of a number type."""
     if not isinstance(frame, pd.DataFrame):
         raise TypeError(f"frame must be a pandas.DataFrame, got {type(frame).__name__}")
     if not frame.index.equals(pd.RangeIndex(len(frame))):
@@ -759,7 +681,7 @@ def _column_kinds(frame: pd.DataFrame) -> dict[str, str]:
 
 
 def _column_kind(column: pd.Series) -> str:
-    """Kind of one column, or an error that names it."""
+    """Return the kind of one column, or refuse it by name."""
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
         return column.dtype.name
     present = column.dropna()
@@ -772,15 +694,13 @@ def _column_kind(column: pd.Series) -> str:
 
 
 def _parsed(content: bytes, columns: dict[str, str]) -> pd.DataFrame:
-    """Table in the bytes of a CSV file."""
-    floats = [name for name, kind in columns.items() if kind.startswith("float")]
+    """Return the table in the bytes of a CSV file, each float with every bit."""
     # Floats are read by Python, whose parsing is exact in every version of pandas.
-    types = {name: str if kind == "str" else kind for name, kind in columns.items()}
-    types |= dict.fromkeys(floats, str)
+    types = {name: kind if kind[0] in "biu" else "str" for name, kind in columns.items()}
     frame = pd.read_csv(io.BytesIO(content), dtype=types, keep_default_na=False, na_values=[""])
-    for name in floats:
-        numbers = [float(text) if isinstance(text, str) else math.nan for text in frame[name]]
-        frame[name] = np.array(numbers, dtype=columns[name])
+    for name, kind in columns.items():
+        if kind.startswith("float"):
+            frame[name] = frame[name].astype(object).map(float).astype(kind)
     return frame
 
 
@@ -798,12 +718,12 @@ def _check_round_trip(frame: pd.DataFrame, content: bytes, columns: dict[str, st
 
 
 def repository_root() -> Path:
-    """Folder that holds the packages and the book."""
+    """Return the folder that holds the packages and the book."""
     return ROOT
 
 
 def _git_state(root: Path) -> dict[str, Any]:
-    """Commit of the repository at `root`, and whether anything but results differs from it."""
+    """Return the commit at `root`, and whether anything but results differs from it."""
     unknown = {"commit": None, "dirty": None}
     if not (root / ".git").exists():
         return unknown
@@ -816,22 +736,22 @@ def _git_state(root: Path) -> dict[str, Any]:
 
 
 def _git(root: Path, *arguments: str) -> str:
-    """Output of one git command."""
+    """Return the output of one git command."""
     command = ["git", "-C", str(root), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def _package_versions() -> dict[str, str]:
-    """Versions of Python, this package and those that the results depend on."""
+def package_versions() -> dict[str, str]:
+    """Return the versions of Python, this package and those that the results depend on."""
     versions = {"python": platform.python_version(), "pvf": pvf.__version__}
-    for package in _PACKAGES:
+    for package in _PACKAGES.split():
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             versions[package] = importlib.metadata.version(package)
     return versions
 
 
 def _machine() -> dict[str, Any]:
-    """Type of the machine; nothing that tells whose it is."""
+    """Return the type of the machine; nothing that tells whose it is."""
     return {
         "cpu": _cpu_model(),
         "cores": joblib.cpu_count(),
@@ -840,7 +760,7 @@ def _machine() -> dict[str, Any]:
 
 
 def _cpu_model() -> str:
-    """Model name of the processor, as far as the system tells it."""
+    """Return the model name of the processor, as far as the system tells it."""
     listing = Path("/proc/cpuinfo")
     if listing.is_file():
         match = re.search(r"^model name\s*:\s*(.+)$", listing.read_text(), flags=re.MULTILINE)
@@ -877,10 +797,10 @@ def _plain(value: Any, argument: str) -> Any:
 
 
 def _json_bytes(value: Any) -> bytes:
-    """One text for equal plain values, whatever the order of their keys."""
+    """Return one text for equal plain values, whatever the order of their keys."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def _pretty_bytes(value: Any) -> bytes:
-    """JSON to be read by people."""
+    """Return JSON to be read by people."""
     return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pvf import plotting
-from studies.kit.results import read_result
+from studies.kit.results import read_result, resumed
 
 __all__ = [
     "MARKERS",
@@ -114,7 +114,7 @@ def provenance_table(*names: str) -> pd.DataFrame:
             "commit": commit[:10] if commit else "unknown",
             "seed": str(facts["seed"]),
             "settings": ", ".join(f"{k} = {v}" for k, v in facts["settings"].items()) or "–",
-            "wall time": duration(facts["wall_time"]),
+            "wall time": f"{duration(facts['wall_time'])}. {resumed(facts)}".rstrip(". "),
             "machine": ", ".join(str(value) for value in facts["machine"].values()),
             "versions": ", ".join(f"{k} {v}" for k, v in packages.items()),
         }

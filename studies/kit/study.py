@@ -178,6 +178,17 @@ class Study:
     def _one_block(self, key: Any, **values: Any) -> pd.DataFrame:
         return self.block(tuple(key) if isinstance(key, list) else key, self.settings(**values))
 
+    def full_table(
+        self, *, n_jobs: int | None = None, out: str | Path | None = None, **changed: Any
+    ) -> pd.DataFrame:
+        """Compute the committed table, or what it would be with some settings changed."""
+        return self.table(self.settings.full(**changed), n_jobs=n_jobs, out=out)
+
+    def recorded(self) -> tuple[dict[str, Any], int | None]:
+        """Return the full settings and the seed, as the committed table's provenance has them."""
+        settings = dataclasses.asdict(self.settings.full())
+        return settings, settings.pop("seed", None)
+
     def committed(self) -> tuple[pd.DataFrame, dict[str, Any]]:
         """Return the committed full results and their provenance."""
         return read_result(self.name)

@@ -13,7 +13,9 @@ from studies.__main__ import main
 from studies.data.datasets import DataUnavailableError
 from studies.kit import agreement
 from studies.kit import results as store
+from studies.kit.estimates import mean_estimates
 from studies.kit.results import read_result, run_blocks, write_result
+from studies.kit.study import Settings, Study, setting
 
 
 def runs(seed: int, shift: float = 0.0) -> pd.DataFrame:
@@ -33,10 +35,9 @@ def runs(seed: int, shift: float = 0.0) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def counts(seed: int, share: float) -> pd.DataFrame:
-    """Choices out of a thousand in three configurations."""
-    n = np.random.default_rng(seed).binomial(1000, share, size=3)
-    return pd.DataFrame({"mu": [0.1, 0.2, 0.3], "n_selected": n, "n_repetitions": 1000})
+def estimate(table: pd.DataFrame) -> pd.DataFrame:
+    """Average over the repetitions."""
+    return mean_estimates(table, ["sigma", "rule"], ["win"])
 
 
 @pytest.mark.parametrize(
@@ -51,48 +52,56 @@ def counts(seed: int, share: float) -> pd.DataFrame:
         pytest.param(runs(2).drop(columns="win"), runs(1), "differs", id="a column less"),
         pytest.param(runs(1).assign(rule="a"), runs(1), "differs", id="other keys"),
         pytest.param(runs(1)[:-4], runs(1), "within intervals", id="a repetition less"),
-        pytest.param(counts(2, 0.3), counts(1, 0.3), "within intervals", id="counts, another seed"),
-        pytest.param(counts(2, 0.6), counts(1, 0.3), "differs", id="counts, another truth"),
     ],
 )
 def test_kind_of_agreement(fresh, committed, kind):
     """Equal tables, rounding, chance and change are told apart."""
-    assert agreement.compare(fresh, committed).kind == kind
-
-
-def test_estimates_are_means_over_repetitions_with_their_standard_errors():
-    """The estimates equal NumPy's means and standard errors; a noise level is a key, no number."""
-    table = runs(3)
-    found = agreement.estimates(table)
-    assert len(found) == 4
-    part = table.query("sigma == 0.2 and rule == 'b'")["win"].to_numpy()
-    row = found.loc[(0.2, "b", "win")]
-    assert row["mean"] == pytest.approx(part.mean())
-    assert row["error"] == pytest.approx(part.std(ddof=1) / np.sqrt(40))
+    assert agreement.compare(fresh, committed, estimate=estimate).kind == kind
 
 
 def test_two_runs_of_one_truth_rarely_differ():
     """Of 200 pairs of independent runs at most 5%, give or take chance, are said to differ."""
-    kinds = [agreement.compare(runs(2 * i), runs(2 * i + 1)).kind for i in range(200)]
+    kinds = [
+        agreement.compare(runs(2 * i), runs(2 * i + 1), estimate=estimate).kind for i in range(200)
+    ]
     assert kinds.count("differs") <= 20
+
+
+def test_without_estimates_other_numbers_differ():
+    """A table that nothing estimates from agrees only number by number."""
+    assert agreement.compare(runs(2), runs(1)).kind == "differs"
+
+
+@dataclasses.dataclass(frozen=True)
+class Seeded(Settings):
+    """A study of one block."""
+
+    seed: int = setting(5, "Seed.", low=0)
+
+
+SMALL = Study(
+    name="small",
+    settings=Seeded,
+    blocks=lambda _: [0],
+    block=lambda _, settings: runs(settings.seed).assign(seconds=np.random.default_rng().random()),
+    estimate=estimate,
+    measured=("seconds",),
+)
 
 
 @pytest.fixture
 def committed(tmp_path, monkeypatch):
-    """Register one small table, committed in a folder of its own."""
+    """Commit one small table in a folder of its own; return what puts another study in place."""
     folder = tmp_path / "committed"
     monkeypatch.setattr(store, "results_folder", lambda: folder)
-
-    def make(*, seed, n_jobs, out):
-        return runs(seed).assign(seconds=float(np.random.default_rng().random()))
-
-    small = tables.FullTable(make=make, settings={}, seed=5, notes="", measured=("seconds",))
-    monkeypatch.setattr(agreement, "TABLES", {"small": small})
-    monkeypatch.setattr(tables, "TABLES", {"small": small})
+    monkeypatch.setattr(tables, "TABLES", {})
+    monkeypatch.setattr(tables, "STUDIES", {"small": SMALL})
     write_result(
         runs(5).assign(seconds=1.0), "small", settings={}, seed=5, wall_time=1, folder=folder
     )
-    return small
+    return lambda block: monkeypatch.setattr(
+        tables, "STUDIES", {"small": dataclasses.replace(SMALL, block=block)}
+    )
 
 
 def test_tables_are_made_anew_and_compared(committed, tmp_path):
@@ -112,14 +121,13 @@ def test_tables_are_made_anew_and_compared(committed, tmp_path):
     ],
     ids=["data", "package"],
 )
-def test_what_cannot_be_made_here_is_named(committed, tmp_path, monkeypatch, error, reason):
+def test_what_cannot_be_made_here_is_named(committed, tmp_path, error, reason):
     """Missing data or an optional package is no disagreement, and is named."""
 
-    def make(**_):
+    def fail(*_):
         raise error
 
-    changed = dataclasses.replace(committed, make=make)
-    monkeypatch.setitem(tables.TABLES, "small", changed)
+    committed(fail)
     found = agreement.check_tables(folder=tmp_path / "fresh")["small"]
     assert found.kind == "not made"
     assert reason in found.says
@@ -130,12 +138,8 @@ def test_what_cannot_be_made_here_is_named(committed, tmp_path, monkeypatch, err
 )
 def test_command_fails_only_if_a_table_differs(committed, monkeypatch, tmp_path, seed, code):
     """`tables --check` prints a line a table and fails if the numbers are others."""
-
-    def make(**_):
-        table = runs(6, shift=3.0) if seed is None else runs(seed)
-        return table.assign(seconds=0.0)
-
-    monkeypatch.setitem(tables.TABLES, "small", dataclasses.replace(committed, make=make))
+    table = runs(6, shift=3.0) if seed is None else runs(seed)
+    committed(lambda *_: table.assign(seconds=0.0))
     monkeypatch.setattr("studies.__main__.repository_root", lambda: tmp_path)
     result = CliRunner().invoke(main, ["tables", "--check"])
     assert result.exit_code == code, result.output

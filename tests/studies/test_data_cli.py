@@ -82,18 +82,18 @@ class TestFetch:
         assert result.exit_code == 0, result.output
         assert "downloaded just now (ucimlrepo, UCI 383)" in row(result.output, "cervical_cancer")
         uci.requests.clear()
-        assert "cache/cervical_cancer-" in row(run("status").output, "cervical_cancer")
+        assert f"cache/{CERVICAL_FILE}" in row(run("status").output, "cervical_cancer")
         assert uci.requests == []
 
     def test_what_can_not_be_had(self, monkeypatch, uci):
         """The others are fetched all the same; the exit code is 1 and the error whole."""
         asked = []
 
-        def fail(download, folder):
-            asked.append(download.title)
+        def fail(table, cache):
+            asked.append(table.dataset)
             raise _data_files.DataUnavailableError("no network")
 
-        monkeypatch.setattr(_data_files, "_run_client", fail)
+        monkeypatch.setattr(_data_files, "_download", fail)
         result = run("fetch")
         assert result.exit_code == 1
         assert "verified" in row(result.output, "breast_cancer")
@@ -113,7 +113,7 @@ class TestFetch:
         """One line, exit code 1."""
         folder = _data_files.cache_folder()
         shutil.rmtree(folder, ignore_errors=True)
-        monkeypatch.setattr(pd.DataFrame, "to_parquet", no_room)
+        monkeypatch.setattr(pd.DataFrame, "to_csv", no_room)
         result = run("fetch", "cervical_cancer")
         assert result.exit_code == 1
         assert result.output.startswith("Error: cannot write to the cache folder")

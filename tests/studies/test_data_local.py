@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from studies.data import datasets
-from studies.data.local import CIFAR_FILE, HSLS_COLUMNS, HSLS_FILE, HSLS_SCORE
+from studies.data.datasets import CIFAR_FILE, HSLS_COLUMNS, HSLS_FILE, HSLS_SCORE
 
 
 def write_hsls(folder, **changed):
@@ -26,7 +26,7 @@ def test_hsls_drops_gaps_and_cuts_at_the_median(tmp_path, monkeypatch):
     table = write_hsls(tmp_path)
     X, y = datasets.load_hsls()
     assert y.tolist() == [0, 1, 0, 1]
-    pd.testing.assert_frame_equal(X, table.loc[:3, list(HSLS_COLUMNS)])
+    pd.testing.assert_frame_equal(X, table.loc[:3, HSLS_COLUMNS])
 
 
 def test_hsls_names_a_lacking_column(tmp_path, monkeypatch):

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studies.data import tables as _data_tables
 from studies.data.tables import (
     PIXELS,
     SQUARES,
@@ -199,18 +198,18 @@ class TestBoard:
         assert SQUARES[:7] == ("a1", "a2", "a3", "a4", "a5", "a6", "b1")
         assert len(SQUARES) == 42
 
-    def test_table_with_a_header(self):
+    def test_table_with_a_header(self, tmp_path):
         """A client's table with named columns gives the same frame as the file."""
         cells = [row.split(",") for row in self.rows]
         table = pd.DataFrame(cells, columns=[*SQUARES, "class"])
-        shuffled = table[["class", *SQUARES[::-1]]]
-        pd.testing.assert_frame_equal(
-            _data_tables.board_frame(shuffled), _data_tables.board_frame(table)
-        )
+        table[["class", *SQUARES[::-1]]].to_csv(tmp_path / "named", index=False)
+        table.to_csv(tmp_path / "bare", index=False, header=False)
+        named, bare = (tables()["connect4"].read([tmp_path / name]) for name in ("named", "bare"))
+        pd.testing.assert_frame_equal(named, bare)
 
 
 class TestRegistry:
-    """``datasets.toml`` is whole."""
+    """``registry.toml`` is whole."""
 
     @pytest.mark.parametrize("name", registry())
     def test_what_a_reader_needs(self, name):

@@ -59,8 +59,8 @@ def check_dataset(data: Dataset) -> None:
     assert data.X.index.equals(data.y.index)
     assert data.y.dtype == "int64"
     assert set(data.y) == {0, 1}
-    assert list(data.frame.columns) == [*data.X.columns, data.y.name]
-    assert data.variables["description"].str.endswith(".").all()
+    assert data.y.name not in data.X
+    assert all(text.endswith(".") for text in data.descriptions.values())
     assert data.licence
     assert data.citation
     assert all(len(sha) == 64 for sha in data.checksums.values())
@@ -77,9 +77,8 @@ class TestBreastCancer:
         assert data.X.shape == (569, 30)
         assert data.y.name == "malignant"
         assert data.y.sum() == 212
-        assert not data.frame.isna().to_numpy().any()
-        assert data.columns_of("numeric") == list(data.X.columns)
-        assert data.columns_of("nominal") == []
+        assert not data.X.isna().to_numpy().any()
+        assert set(data.kinds.values()) == {"numeric"}
 
     def test_same_as_the_csv_in_scikit_learn(self):
         """Features and labels equal scikit-learn's CSV read by hand (there 0 = malignant)."""
@@ -279,7 +278,8 @@ class TestCervicalFacts:
         assert data.y.sum() == 74
         if missing == "knn":
             assert not data.X.isna().to_numpy().any()
-            assert set(np.unique(data.X[data.columns_of("nominal")])) == {0, 1}
+            nominal = [name for name, kind in data.kinds.items() if kind == "nominal"]
+            assert set(np.unique(data.X[nominal])) == {0, 1}
 
     def test_the_publishers_own_file(self, monkeypatch, tmp_path):
         """UCI spells it Citology; that file has UCI's checksum and loads to the same table."""
@@ -324,13 +324,6 @@ class TestCervicalFacts:
             monkeypatch.setattr(ucimlrepo.fetch, "API_BASE_URL", f"{house.url}/api")
             client = ucimlrepo.fetch_ucirepo(id=383)
             assert client.data.targets is None
-            script = tmp_path / "client.py"
-            script.write_text(
-                "import runpy\nfrom ucimlrepo import fetch\n"
-                f"fetch.API_BASE_URL = {house.url + '/api'!r}\n"
-                f"runpy.run_path({str(_data_files.CLIENT_SCRIPT)!r}, run_name='__main__')\n"
-            )
-            monkeypatch.setattr(_data_files, "CLIENT_SCRIPT", script)
             data = load_cervical_cancer()
         assert "ucimlrepo, UCI 383" in data.source
         pd.testing.assert_frame_equal(data.X, expected)

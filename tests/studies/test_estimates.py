@@ -153,3 +153,12 @@ def test_a_single_repetition_is_judged_by_the_range_of_single_runs():
         for s in range(400)
     ]
     assert within_chance(np.mean(shares), 0.95, 400)
+
+
+def test_what_neither_run_could_estimate_agrees():
+    """An estimate that is missing in both is no disagreement; in one of them it is."""
+    known = mean_estimates(runs(10), ["rule"], ["lead"])
+    missing = known.assign(estimate=np.nan)
+    assert agrees(missing, missing).all()
+    assert not agrees(missing, known).any()
+    assert not agrees(known, missing).any()

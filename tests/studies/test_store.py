@@ -8,7 +8,6 @@ import os
 import platform
 import re
 import signal
-import stat
 import subprocess
 import sys
 import threading
@@ -20,7 +19,6 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -69,6 +67,11 @@ def must_not_run(block, **_):
 def plain_concat(blocks, seed=3):
     """Return what run_blocks must return, by a plain loop."""
     return pd.concat([table_of(block, seed) for block in blocks], ignore_index=True)
+
+
+def keys(out):
+    """Blocks that have a shard, each once."""
+    return sorted({path.name.split(".")[0] for path in shards(out)})
 
 
 def calls(log):
@@ -210,6 +213,66 @@ def test_kill_9_and_go_on(tmp_path, log):
     )
     assert len(calls(log)) - before == 40 - finished
     pd.testing.assert_frame_equal(table, plain_concat(range(40)), check_exact=True)
+    assert table.attrs["cost"]["resumptions"] == 1
+    assert table.attrs["cost"]["block_time"] > finished * 0.1  # each slept so long
+
+
+# --- times ----------------------------------------------------------------------------------------
+
+
+def stops_at(block, last=None, pause=0.1):
+    """Compute one block in a while; from the given one on, be interrupted."""
+    if last is not None and block >= last:
+        raise KeyboardInterrupt
+    time.sleep(pause)
+    return pd.DataFrame({"block": [block]})
+
+
+def test_times_of_an_interrupted_run_are_summed(tmp_path):
+    """Wall time is over all calls that made blocks, block time over all blocks; same bits."""
+    arguments = {"study": "times", "settings": {}, "out": tmp_path}
+    with pytest.raises(KeyboardInterrupt):
+        run_blocks(partial(stops_at, last=3), range(5), **arguments)
+    resumed = run_blocks(stops_at, range(5), **arguments)
+    cost = resumed.attrs["cost"]
+    assert cost["resumptions"] == 1
+    assert 0.2 <= cost["this_call"] <= cost["wall_time"] - 0.3  # two blocks were left of five
+    assert 0.5 <= cost["block_time"] < cost["wall_time"]
+    at_once = run_blocks(stops_at, range(5), study="times", settings={})
+    assert at_once.attrs["cost"]["resumptions"] == 0
+    assert at_once.attrs["cost"]["wall_time"] == at_once.attrs["cost"]["this_call"] >= 0.5
+    pd.testing.assert_frame_equal(resumed, at_once, check_exact=True)
+
+
+def test_call_that_finds_all_blocks_keeps_their_times(tmp_path):
+    """Reading everything takes a moment, and the table still says what it cost."""
+    arguments = {"study": "kept", "settings": {}, "out": tmp_path}
+    first = run_blocks(stops_at, range(5), **arguments).attrs["cost"]
+    again = run_blocks(must_not_run, range(5), **arguments).attrs["cost"]
+    assert again["block_time"] == first["block_time"]
+    assert again["resumptions"] == 0
+    assert 0.5 <= again["wall_time"] <= first["wall_time"]
+    assert again["this_call"] < 0.3
+
+
+def test_two_workers_share_the_wall_time(tmp_path):
+    """Blocks side by side: the work is summed, the wall time is not."""
+    cost = run_blocks(
+        partial(stops_at, pause=0.4), range(6), study="side", settings={}, n_jobs=2, out=tmp_path
+    ).attrs["cost"]
+    assert cost["block_time"] >= 2.4
+    assert cost["wall_time"] >= 1.2  # and no less than its share of it
+
+
+@pytest.mark.parametrize(
+    ("load", "says"),
+    [(0.1, "quiet (load 0.10)"), (1.7, "not quiet (load 1.70)"), (None, "unknown")],
+)
+def test_load_before_the_run_is_told(monkeypatch, load, says):
+    """Above half a process something else runs; a system that doesn't tell is unknown."""
+    monkeypatch.setattr(store, "_load_average", lambda: load)
+    table = run_blocks(table_of, [0], study="load", settings={"seed": 1})
+    assert table.attrs["cost"]["load"] == says
 
 
 # --- damaged and foreign shards -----------------------------------------------------------------
@@ -320,7 +383,7 @@ def test_damaged_shard_is_computed_again(tmp_path, log, damage):
     assert len(caught) == 1
     assert calls(log) == [1]
     pd.testing.assert_frame_equal(table, plain_concat(range(3)), check_exact=True)
-    assert shards(tmp_path / "shards") == before
+    assert keys(tmp_path / "shards") == [path.name.split(".")[0] for path in before]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         run_blocks(must_not_run, range(3), **arguments)
@@ -385,44 +448,6 @@ def test_shard_that_vanishes_is_a_missing_one(tmp_path, monkeypatch, log, moment
     pd.testing.assert_frame_equal(table, plain_concat(range(3)), check_exact=True)
 
 
-def test_shard_that_another_run_has_made_whole_stays(tmp_path):
-    """What was damaged at first and is whole when its turn to go comes is another run's shard."""
-    arguments = {"study": "mend", "settings": {"seed": 3}, "out": tmp_path}
-    run_blocks(table_of, [1], **arguments)
-    (ours,) = shards(tmp_path)
-    sink = io.BytesIO()
-    pq.write_table(pq.read_table(ours), sink, compression="none")
-    theirs = named_after(ours, sink.getvalue())
-    theirs.write_bytes(b"half")
-    ours.unlink()
-
-    def compute(block, seed):
-        theirs.write_bytes(sink.getvalue())
-        return table_of(block, seed)
-
-    with pytest.warns(UserWarning, match="truncated or altered"):
-        run_blocks(compute, [1], **arguments)
-    assert shards(tmp_path) == sorted([ours, theirs])
-
-
-def test_link_to_a_folder_is_not_moved(tmp_path, monkeypatch):
-    """Not even the attempt is made: some systems would move the folder behind the link."""
-    monkeypatch.setattr(os, "rename", must_not_run)
-    (tmp_path / "kept").mkdir()
-    (tmp_path / "link").symlink_to("kept")
-    store._remove_folder(tmp_path / "link")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept", "link"]
-
-
-def test_file_that_takes_a_folders_place_is_not_removed(tmp_path, monkeypatch):
-    """A shard that another run puts where a folder was a moment ago stays."""
-    path = tmp_path / "shard"
-    path.write_text("whole")
-    monkeypatch.setattr(Path, "is_dir", lambda _: True)
-    store._remove_folder(path)
-    assert path.read_text() == "whole"
-
-
 TWO = """
 import sys, time, warnings
 from pathlib import Path
@@ -461,7 +486,7 @@ def test_two_runs_at_once_on_damaged_shards(tmp_path, damage):
         damage(victim, before[0] if damage is other_content_and_checksum else other)
     for table in at_once(TWO, tmp_path, tmp_path / "shards"):
         pd.testing.assert_frame_equal(table, plain_concat(range(40)), check_exact=True)
-    assert shards(tmp_path / "shards") == before
+    assert keys(tmp_path / "shards") == [path.name.split(".")[0] for path in before]
     run_blocks(must_not_run, range(40), **arguments)
 
 
@@ -545,13 +570,10 @@ def test_only_old_temporary_files_are_removed(tmp_path):
     """What a killed run left half-written a day ago goes; a file being written stays."""
     where = shard_folder(tmp_path, "tidy", {"seed": 3})
     where.mkdir()
-    old, old_folder, old_link, fresh = (where / f".{name}.tmp" for name in "abcd")
+    old, fresh = (where / f".{name}.tmp" for name in "ab")
     for path in (old, fresh):
         path.write_bytes(b"half")
-    (old_folder / "inside").mkdir(parents=True)
-    old_link.symlink_to("nowhere")
-    for path in (old, old_folder, old_link):
-        make_old(path)
+    make_old(old)
     make_old(fresh, hours=1)
     run_blocks(table_of, [0], study="tidy", settings={"seed": 3}, out=tmp_path)
     assert sorted(where.glob(".*.tmp")) == [fresh]
@@ -607,10 +629,10 @@ def test_error_in_a_block_names_it_and_keeps_the_others(tmp_path, n_jobs):
 def test_unwritable_folder_is_a_clear_error(tmp_path, monkeypatch, number):
     """Full or read-only: an OSError of that kind names file and folder; no temporary file stays."""
 
-    def fail(descriptor):
+    def fail(path, target):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(os, "fsync", fail)
+    monkeypatch.setattr(Path, "replace", fail)
     with pytest.raises(
         OSError, match=r"cannot write .*give a folder that can be written"
     ) as caught:
@@ -620,36 +642,10 @@ def test_unwritable_folder_is_a_clear_error(tmp_path, monkeypatch, number):
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
 
 
-@pytest.mark.skipif(os.name != "posix", reason="a folder can be synced on POSIX")
-def test_what_is_written_outlives_a_power_cut(tmp_path, monkeypatch):
-    """The bytes reach the disk before the rename, and the folder's new entry after it."""
-    done, fsync, replace = [], os.fsync, Path.replace
-
-    def note_sync(descriptor):
-        done.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
-        fsync(descriptor)
-
-    def note_rename(path, target):
-        done.append("rename")
-        return replace(path, target)
-
-    monkeypatch.setattr(os, "fsync", note_sync)
-    monkeypatch.setattr(Path, "replace", note_rename)
-    write_example(tmp_path)
-    assert done == ["file", "rename", "folder"] * 2
-
-
-@pytest.mark.parametrize(
-    ("cut", "error", "message"),
-    [
-        (slice(None, -1), OSError, "block 0 was damaged while being written"),
-        (None, FileNotFoundError, "block 0 is not to be seen here.*all workers share"),
-    ],
-    ids=["cut off", "elsewhere"],
-)
-def test_shard_of_a_worker_is_looked_at(tmp_path, monkeypatch, cut, error, message):
+@pytest.mark.parametrize("cut", [slice(None, -1), None], ids=["cut off", "elsewhere"])
+def test_shard_of_a_worker_is_looked_at(tmp_path, monkeypatch, cut):
     """What a worker has written is read back: a damaged or absent shard never gets into a table."""
-    write = store._write_atomically
+    write = store.write_whole
 
     def spoil(path, content):
         if path.suffix != ".parquet":
@@ -657,8 +653,8 @@ def test_shard_of_a_worker_is_looked_at(tmp_path, monkeypatch, cut, error, messa
         elif cut is not None:
             write(path, content[cut])
 
-    monkeypatch.setattr(store, "_write_atomically", spoil)
-    with pytest.raises(error, match=message):
+    monkeypatch.setattr(store, "write_whole", spoil)
+    with pytest.raises(OSError, match=r"block 0 is not whole where.*all workers share"):
         run_blocks(table_of, [0], study="spoilt", settings={"seed": 3}, out=tmp_path)
 
 
@@ -923,16 +919,13 @@ def test_writers_at_once_leave_whole_pairs(tmp_path):
 
 
 def test_old_temporary_files_of_a_result_are_removed(tmp_path):
-    """What a killed writer of this table left a day ago goes; another table's stays."""
-    ours, fresh, theirs = (
-        tmp_path / f".{name}.tmp" for name in ("demo.csv.0a", "demo.json.0b", "demo2.csv.0c")
-    )
-    for path in (ours, fresh, theirs):
+    """What a killed writer left a day ago goes; a file being written stays."""
+    old, fresh = (tmp_path / f".{name}.tmp" for name in "ab")
+    for path in (old, fresh):
         path.write_bytes(b"half")
-    for path in (ours, theirs):
-        make_old(path)
+    make_old(old)
     write_example(tmp_path)
-    assert sorted(tmp_path.glob(".*")) == [fresh, theirs]
+    assert sorted(tmp_path.glob(".*")) == [fresh]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".json"])

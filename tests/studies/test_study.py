@@ -1,5 +1,7 @@
 """The protocol of studies: settings check themselves, and a run knows what it is beside."""
 
+import dataclasses
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,8 +9,11 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
+from studies import catalogue
 from studies.data.tables import DataUnavailableError
+from studies.kit import results
 from studies.kit import study as kit
+from studies.kit.agreement import check_sample, check_tables
 from studies.kit.estimates import mean_estimates
 from studies.kit.study import Settings, Study, setting, settings_table
 
@@ -112,3 +117,76 @@ def test_missing_data_show_the_committed_results_and_say_so(committed):
     assert run.estimates.equals(run.reference)
     assert "did not run" in run.says()
     assert "no coin here" in run.says()
+
+
+@pytest.fixture
+def in_catalogue(monkeypatch, tmp_path):
+    """Make the study the only one of the catalogue, its table committed in a folder of its own."""
+    timed = dataclasses.replace(
+        STUDY,
+        block=lambda key, settings: throw(key, settings).assign(
+            seconds=np.random.default_rng().random()
+        ),
+        sample={"n_repetitions": 2},
+        measured=("seconds",),
+        notes="Coins.",
+    )
+    folder = tmp_path / "committed"
+    monkeypatch.setattr(results, "results_folder", lambda: folder)
+    monkeypatch.setattr(catalogue, "TABLES", {})
+    monkeypatch.setattr(catalogue, "STUDIES", {"coins": timed})
+    catalogue.make_table("coins", folder=folder)
+    return timed
+
+
+def test_a_study_table_is_made_with_its_full_settings_on_record(in_catalogue):
+    """Provenance has the settings in full, the seed apart, and the study's notes."""
+    table, facts = results.read_result("coins")
+    assert len(table) == 40
+    assert facts["settings"]["n_repetitions"] == 40
+    assert facts["settings"]["sigmas"] == [0.1, 0.2]
+    assert facts["seed"] == 7
+    assert facts["notes"].startswith("Coins.")
+
+
+def test_a_study_table_comes_out_again_whole_and_in_sample(in_catalogue, tmp_path, monkeypatch):
+    """Both checks find the same bits but for the times, and another block's numbers differ."""
+    assert check_tables(folder=tmp_path / "fresh")["coins"].kind == "same bits"
+    assert check_sample("coins").says == "2 of 2 rows of the sample are in the table"
+
+    def other(key, settings):
+        return in_catalogue.block(key, settings).assign(win=9.0)
+
+    changed = dataclasses.replace(in_catalogue, block=other)
+    monkeypatch.setattr(catalogue, "STUDIES", {"coins": changed})
+    assert check_sample("coins").kind == "differs"
+    assert check_tables(folder=tmp_path / "fresh")["coins"].kind == "differs"
+
+
+def test_a_resumed_table_says_so(in_catalogue, tmp_path, monkeypatch):
+    """Its wall time is that of all calls, its notes name the resumption; its bits are the same."""
+    whole = results.read_result("coins")[0].drop(columns="seconds")
+    calls = []
+
+    def stops(key, settings):
+        calls.append(key)
+        if len(calls) == 30:
+            raise KeyboardInterrupt
+        time.sleep(0.02)
+        return in_catalogue.block(key, settings)
+
+    monkeypatch.setattr(
+        catalogue, "STUDIES", {"coins": dataclasses.replace(in_catalogue, block=stops)}
+    )
+    made = {"out": tmp_path / "shards", "folder": tmp_path / "resumed"}
+    with pytest.raises(KeyboardInterrupt):
+        catalogue.make_table("coins", **made)
+    for _ in range(2):  # the second finds all blocks
+        catalogue.make_table("coins", **made)
+        table, facts = results.read_result("coins", tmp_path / "resumed")
+        assert len(calls) == 41
+        assert facts["resumptions"] == 1
+        assert facts["wall_time"] > facts["block_time"] > 40 * 0.02
+        assert "Resumed once" in facts["notes"]
+        assert facts["load"] in facts["notes"]
+        pd.testing.assert_frame_equal(table.drop(columns="seconds"), whole, check_exact=True)

@@ -55,7 +55,7 @@ def main() -> None:
     loaded = [name for name in OPTIONAL if name in sys.modules]
     assert not loaded, f"a plain import loads {loaded}"
     for code in re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL):
-        exec(compile(code, str(README), "exec"), {})  # noqa: S102  what a reader is told to run
+        exec(compile(code, str(README), "exec"), {})
     runner = Runner(verbose=False, optionflags=doctest.ELLIPSIS)
     finder = doctest.DocTestFinder()
     for module in modules:

@@ -14,7 +14,7 @@ from book.tools.markdown import markdown_table
 from book.tools.project import Project
 from studies.kit.show import duration
 
-SHOWN = ("Python", "numpy", "scipy", "pandas", "scikit-learn")
+SHOWN = ("python", "numpy", "scipy", "pandas", "scikit-learn")
 SCALES = {"full": "full", "reduced": "reduced", "other": "values chosen by hand"}
 
 

@@ -3,8 +3,6 @@
 import hashlib
 import json
 import os
-import platform
-import subprocess
 import sys
 import tempfile
 import time
@@ -12,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -38,26 +35,12 @@ from book.tools.parameters import (
 )
 from book.tools.project import ROOT, BookError, Project
 from pvf._outputs import write_whole
+from studies.kit.results import git_state, package_versions
 
 MODES = ("reduced", "full")
 # Seconds that all cells of a notebook together may take. A notebook asks for another limit in its
 # header: `pvf: {time_limit: {full: 7200}}`.
 TIME_LIMITS = {"reduced": 600.0, "full": 4 * 3600.0}
-# Packages whose release can change a number or a picture.
-PACKAGES = (
-    "imbalanced-learn",
-    "ipykernel",
-    "joblib",
-    "matplotlib",
-    "numba",
-    "numpy",
-    "pandas",
-    "papermill",
-    "scikit-learn",
-    "scipy",
-    "seaborn",
-    "sympy",
-)
 INJECTED = "injected-parameters"  # papermill's tag
 SHOWN_PACKAGES = ("numpy", "scipy", "scikit-learn")
 
@@ -500,18 +483,6 @@ def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-@cache
-def package_versions() -> dict[str, str]:
-    """Python's version and those of the packages that can change a result."""
-    found = {"Python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "absent"
-    return found
-
-
 def _first_change(path: Path, inputs: Mapping[str, Any]) -> str | None:
     """Why an executed notebook is out of date, in words; None if it isn't."""
     if not path.is_file():
@@ -570,8 +541,8 @@ def run_note(job: Job, seconds: float, commit: str) -> str:
             row["Full run"] = _shown(job.full[name])
         rows.append(row | {"The paper": parameter.paper or "–"})
     versions = package_versions()
-    made_with = ", ".join(f"{name} {versions[name]}" for name in ("Python", *SHOWN_PACKAGES))
-    foot = f"Took {duration(seconds)} · {commit} · {made_with}"
+    made_with = ", ".join(f"{name} {versions[name]}" for name in SHOWN_PACKAGES)
+    foot = f"Took {duration(seconds)} · {commit} · Python {versions['python']}, {made_with}"
     return "\n".join(
         [
             f":::{{admonition}} {title}",
@@ -614,21 +585,12 @@ def _insert_note(executed: NotebookNode, note: str, name: str) -> None:
 
 def current_commit(root: Path) -> str:
     """Short name of the checked-out commit, and whether the sources differ from it."""
-    try:
-        commit = _git(root, "rev-parse", "--short=10", "HEAD")
-        dirty = _git(
-            root, "status", "--porcelain", "--", "notebooks", "pvf", "studies", "book/results"
-        )
-    except (OSError, subprocess.CalledProcessError):
+    state = git_state(root, "notebooks", "pvf", "studies", "book/results")
+    if not state["commit"]:
         return "commit unknown"
-    return f"commit {commit}" + (" with uncommitted changes" if dirty else "")
-
-
-def _git(root: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(root), *arguments], check=True, capture_output=True, text=True
+    return f"commit {state['commit'][:10]}" + (
+        " with uncommitted changes" if state["dirty"] else ""
     )
-    return done.stdout.strip()
 
 
 def _write(notebook: NotebookNode, path: Path) -> None:

@@ -42,6 +42,7 @@ import pvf
 from pvf._outputs import write_whole
 
 __all__ = [
+    "git_state",
     "package_versions",
     "provenance",
     "read_result",
@@ -60,7 +61,10 @@ SHARD_SCHEMA = 2
 SHARDS_VARIABLE = "PVF_SHARDS"
 
 #: What results depend on, beside Python and this package.
-_PACKAGES = "numpy scipy pandas scikit-learn imbalanced-learn numba joblib pyarrow torch"
+_PACKAGES = (
+    "numpy scipy pandas scikit-learn imbalanced-learn numba joblib pyarrow torch "
+    "matplotlib seaborn sympy ipykernel papermill"
+)
 _STALE_SECONDS = 24 * 3600
 #: Another run replaces a table and its provenance within milliseconds; a second is ample.
 _PAIR_TRIES, _PAIR_PAUSE = 20, 0.05
@@ -663,7 +667,7 @@ def provenance(
         "wall_time": wall_time,
         **{name: cost[name] for name in ("block_time", "resumptions", "load") if name in cost},
         "notes": str(notes),
-        "git": _git_state(repository_root()),
+        "git": git_state(repository_root()),
         "packages": package_versions(),
         "machine": _machine(),
     }
@@ -722,14 +726,15 @@ def repository_root() -> Path:
     return ROOT
 
 
-def _git_state(root: Path) -> dict[str, Any]:
-    """Return the commit at `root`, and whether anything but results differs from it."""
+def git_state(root: Path, *paths: str) -> dict[str, Any]:
+    """Return the commit at `root`, and whether some paths, or all but results, differ from it."""
     unknown = {"commit": None, "dirty": None}
     if not (root / ".git").exists():
         return unknown
     try:
         commit = _git(root, "rev-parse", "HEAD")
-        changes = _git(root, "status", "--porcelain", "--", ".", ":(exclude)book/results")
+        chosen = paths or (".", ":(exclude)book/results")
+        changes = _git(root, "status", "--porcelain", "--", *chosen)
     except (FileNotFoundError, subprocess.CalledProcessError):
         return unknown
     return {"commit": commit, "dirty": bool(changes)}

@@ -406,15 +406,21 @@ def test_note_names_the_scale_by_the_values(value, scale, title):
     assert "1 min 1 s" in run_note(job, 61.2, "commit abc")
 
 
+def git(project, *arguments):
+    """Run one git command in a project and return what it prints."""
+    command = ["git", "-C", str(project.root), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
 def test_commit_is_named_with_uncommitted_changes(tmp_path):
     """The note tells a clean checkout from an edited one, and neither from no repository."""
     project = write_project(tmp_path / "a clone", {"a": notebook_source("1")})
     assert notebooks.current_commit(project.root) == "commit unknown"
+    git(project, "init", "--quiet")
+    git(project, "add", ".")
     author = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
-    notebooks._git(project.root, "init", "--quiet")
-    notebooks._git(project.root, "add", ".")
-    notebooks._git(project.root, *author, "commit", "--quiet", "-m", "All")
-    commit = notebooks._git(project.root, "rev-parse", "HEAD")[:10]
+    git(project, *author, "commit", "--quiet", "-m", "All")
+    commit = git(project, "rev-parse", "HEAD")[:10]
     assert notebooks.current_commit(project.root) == f"commit {commit}"
     (project.notebooks / "a.py").write_text("")
     assert notebooks.current_commit(project.root) == f"commit {commit} with uncommitted changes"

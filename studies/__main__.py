@@ -54,13 +54,10 @@ def tables(
             hint = "'[TABLE]...'"
             raise click.BadParameter(f"{name!r} is none of {', '.join(known)}.", param_hint=hint)
     if sample:
-        found = {
-            name: check_sample(name, n_jobs=jobs)
-            for name in names or known
-            if known[name].sample or name in names
-        }
-        for name, agreement in found.items():
-            say(f"table {name}: {agreement.kind} ({agreement.says})")
+        found = {}
+        for name in names or [name for name in known if known[name].sample]:
+            found[name] = check_sample(name, n_jobs=jobs)
+            say(f"table {name}: {found[name].kind} ({found[name].says})")
         context.exit(any(agreement.kind == "differs" for agreement in found.values()))
     if check:
         folder = repository_root() / "build" / "tables"

@@ -2,10 +2,11 @@
 
 Every loader returns a :class:`Dataset`. A data set that does not come with scikit-learn
 is looked for in the folder ``$PVF_DATA_DIR`` (the publisher's files), then in the user's
-cache, and is then downloaded: by ``ucimlrepo`` (cervical cancer, Adult, Connect-4), from
-OpenML (MNIST) or from ProPublica (COMPAS). Wherever it came from, its content must have
-the checksum on record, so two machines that load a data set hold the same numbers, or
-one of them gets an error. Nothing is ever replaced by made-up data.
+cache, and is then downloaded: by ``ucimlrepo`` (cervical cancer, Adult, Connect-4) or from
+its publisher (MNIST, COMPAS). Wherever it came from, its content must have the checksum on
+record, so two machines that load a data set hold the same numbers, or one of them gets an
+error. HSLS and CIFAR-10 are only read from ``$PVF_DATA_DIR``. Nothing is ever replaced by
+made-up data.
 """
 
 from __future__ import annotations

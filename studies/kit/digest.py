@@ -220,7 +220,12 @@ class _Library:
 
 
 class _OnlyWhatMakes(ast.NodeTransformer):
-    """Leave of each study what makes its table, and of each setting its full value."""
+    """Leave of each study what makes its table, of a setting its full value, and no docstrings."""
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        """Drop a statement that is nothing but a string."""
+        text = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        return None if text else self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Cut the call of a study or of a setting."""
@@ -300,21 +305,10 @@ def _plain(value: Any) -> Any:
         return value
     fields = []
     for name, content in ast.iter_fields(value):
-        if name in _SILENT or content is None or content == []:
+        if name in _SILENT or content is None or (content == [] and name != "body"):
             continue
-        if name == "body" and isinstance(content, list):
-            content = [item for item in content if not _is_text(item)]  # noqa: PLW2901
         fields.append((name, _plain(content)))
     return (type(value).__name__, *fields)
-
-
-def _is_text(statement: Any) -> bool:
-    """Tell whether a statement is nothing but a string: a docstring."""
-    return (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Constant)
-        and isinstance(statement.value.value, str)
-    )
 
 
 def _known_data(read: Reader, trees: dict[str, dict[str, ast.AST]]) -> str:

@@ -681,20 +681,10 @@ def _column_kinds(frame: pd.DataFrame) -> dict[str, str]:
         raise ValueError("frame must have a plain 0 … n−1 index; use reset_index first")
     if not frame.columns.is_unique or not all(isinstance(c, str) and c for c in frame.columns):
         raise ValueError(f"frame must have unique string column names, got {list(frame.columns)}")
-    return {column: _column_kind(frame[column]) for column in frame.columns}
-
-
-def _column_kind(column: pd.Series) -> str:
-    """Return the kind of one column, or refuse it by name."""
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "biuf":
-        return column.dtype.name
-    present = column.dropna()
-    if len(present) and present.map(lambda value: isinstance(value, str) and value != "").all():
-        return "str"
-    raise TypeError(
-        f"frame's column {column.name!r} has type {column.dtype}; a result holds booleans, "
-        "integers, floats or strings that are not empty"
-    )
+    return {
+        name: dtype.name if isinstance(dtype, np.dtype) and dtype.kind in "biuf" else "str"
+        for name, dtype in frame.dtypes.items()
+    }
 
 
 def _parsed(content: bytes, columns: dict[str, str]) -> pd.DataFrame:
@@ -718,7 +708,11 @@ def _check_round_trip(frame: pd.DataFrame, content: bytes, columns: dict[str, st
             before[~missing], after[~missing]
         )
         if not same:
-            raise ValueError(f"frame's column {name!r} does not survive being written as CSV")
+            raise ValueError(
+                f"frame's column {name!r} of type {frame[name].dtype} does not survive being "
+                "written as CSV; a result holds booleans, integers, floats or strings that are "
+                "not empty"
+            )
 
 
 def repository_root() -> Path:

@@ -941,9 +941,9 @@ def test_missing_half_is_refused(tmp_path, suffix):
     [
         ({"frame": example().set_index("n")}, ValueError, "plain 0 … n−1 index"),
         ({"frame": example().iloc[1:]}, ValueError, "plain 0 … n−1 index"),
-        ({"frame": pd.DataFrame({"a": ["", "b"]})}, TypeError, "column 'a'.*not empty"),
-        ({"frame": pd.DataFrame({"a": [{}, 1]})}, TypeError, "column 'a' has type object"),
-        ({"frame": pd.DataFrame({"a": pd.to_datetime(["2020"])})}, TypeError, "datetime64"),
+        ({"frame": pd.DataFrame({"a": ["", "b"]})}, ValueError, "column 'a'.*not empty"),
+        ({"frame": pd.DataFrame({"a": [{}, 1]})}, ValueError, "column 'a' of type object"),
+        ({"frame": pd.DataFrame({"a": pd.to_datetime(["2020"])})}, ValueError, "datetime64"),
         ({"frame": pd.DataFrame([[1, 2]], columns=["a", "a"])}, ValueError, "unique string"),
         ({"frame": pd.DataFrame([[1, 2]])}, ValueError, "unique string"),
         ({"frame": pd.DataFrame({"a": ["x\r\ny", "\r"]})}, ValueError, "does not survive"),

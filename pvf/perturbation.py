@@ -31,7 +31,15 @@ from pvf._checks import (
     shown,
 )
 
-__all__ = ["GaussianNoise", "Mechanism", "NominalFlip", "OrdinalShift", "Perturbation"]
+__all__ = [
+    "CellMechanism",
+    "GaussianNoise",
+    "Mechanism",
+    "NominalFlip",
+    "OrdinalShift",
+    "Perturbation",
+    "TableSampler",
+]
 
 
 @runtime_checkable
@@ -45,14 +53,14 @@ class Mechanism(Protocol):
         """Return ``size`` perturbed copies of ``column``, of shape (size, n_samples)."""
 
 
-class _OneDrawACell(ABC):
+class CellMechanism(ABC):
     """A mechanism that turns one random number a cell into the cell's perturbed value.
 
     Such numbers can be drawn for many columns in one call and turned into values for many sets
     in another; the result is the same as column by column and set by set.
     """
 
-    _source: ClassVar[str]  # the Generator's method that draws the numbers
+    source: ClassVar[str]  # the Generator's method that draws the numbers
 
     def sample(self, column: ArrayLike, size: int, rng: np.random.Generator) -> NDArray:
         """Return perturbed copies of a column.
@@ -79,15 +87,15 @@ class _OneDrawACell(ABC):
         check_integer("size", size, 1)
         _check_rng(rng)
         series = _some(column)
-        transform = self._prepare(series)
-        return transform(getattr(rng, self._source)((size, len(series))))
+        transform = self.prepare(series)
+        return transform(getattr(rng, self.source)((size, len(series))))
 
     @abstractmethod
-    def _prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
+    def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
         """Check a column; return what turns draws of shape (size, n_samples) into its copies."""
 
 
-class GaussianNoise(_OneDrawACell):
+class GaussianNoise(CellMechanism):
     """Add independent noise from N(0, scale²) to a numeric feature.
 
     Parameters
@@ -108,7 +116,7 @@ class GaussianNoise(_OneDrawACell):
            [0.95, 2.04]])
     """
 
-    _source = "standard_normal"
+    source = "standard_normal"
 
     def __init__(self, scale: float) -> None:
         self.scale = check_number("scale", scale, 0)
@@ -137,7 +145,8 @@ class GaussianNoise(_OneDrawACell):
         self._values(_some(column))
         return self
 
-    def _prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
+    def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
+        """Return what adds draws to the column."""
         values = self._values(column)
         return functools.partial(self._noisy, values)
 
@@ -160,10 +169,10 @@ class GaussianNoise(_OneDrawACell):
         return values
 
 
-class _CategoryChange(_OneDrawACell):
+class _CategoryChange(CellMechanism):
     """What flips and shifts share: levels learnt by `fit`, and one uniform draw a cell."""
 
-    _source = "random"
+    source = "random"
     probability: float
     levels_: pd.Index
 
@@ -200,7 +209,8 @@ class _CategoryChange(_OneDrawACell):
         self._borders[-1, -1] = np.inf
         return self
 
-    def _prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
+    def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
+        """Return what changes the column's levels by draws."""
         if not hasattr(self, "levels_"):
             raise NotFittedError(f"This {type(self).__name__} is not fitted: call fit first.")
         series = _series(column)
@@ -468,10 +478,10 @@ class Perturbation:
         """
         check_integer("n_replicas", n_replicas, 1)
         _check_rng(rng)
-        sampler = self._prepare(X)
+        sampler = self.prepare(X)
         return sampler.assemble([sampler.draw(n_replicas, rng)], n_replicas)
 
-    def _prepare(self, X: Any) -> _Sampler:
+    def prepare(self, X: Any) -> TableSampler:
         """Check a table once, to perturb it many times."""
         if not hasattr(self, "mechanisms_"):
             raise NotFittedError("This Perturbation is not fitted: call fit with training data.")
@@ -482,14 +492,14 @@ class Perturbation:
                 f"({self.n_features_in_} of them), got {_describe(table.names)} "
                 f"({table.n_features} of them)."
             )
-        return _Sampler(table, self.mechanisms_)
+        return TableSampler(table, self.mechanisms_)
 
 
 #: The state of a generator before the next numbers of a column's replica, by column and replica.
 _Starts = dict[tuple[int, int], Mapping[str, Any]]
 
 
-class _Sampler:
+class TableSampler:
     """Draws perturbed sets of one table: cheaply, set by set; assembled, many at a time.
 
     `draw` takes a set's random numbers in the order of its columns; `assemble` turns the numbers
@@ -502,10 +512,12 @@ class _Sampler:
         self._transforms: dict[int, Callable[[NDArray], NDArray]] = {}
         self._mechanisms = mechanisms
         for position, mechanism in mechanisms.items():
-            if isinstance(mechanism, _OneDrawACell):
+            if isinstance(mechanism, CellMechanism):
                 with _naming(table.label(position)):
-                    self._transforms[position] = mechanism._prepare(table.column(position))
-        sources = {p: getattr(m, "_source", None) for p, m in mechanisms.items()}
+                    self._transforms[position] = mechanism.prepare(table.column(position))
+        sources = {
+            p: m.source if isinstance(m, CellMechanism) else None for p, m in mechanisms.items()
+        }
         for source, run in itertools.groupby(mechanisms, key=sources.__getitem__):
             self._runs.append((source, list(run)))
 
@@ -538,7 +550,7 @@ class _Sampler:
 
     def _part(self, rows: slice, n_replicas: int, rng: np.random.Generator, starts: _Starts) -> Any:
         """Return the replicas of some rows; move ``starts`` on to where the next rows' begin."""
-        part = _Sampler(self.table.rows(rows), self._mechanisms)
+        part = TableSampler(self.table.rows(rows), self._mechanisms)
         drawn: dict[int, NDArray] = {}
         for source, run in self._runs:
             numbers = np.empty((len(run), n_replicas, part.table.n_samples))

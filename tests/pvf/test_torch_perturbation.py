@@ -10,6 +10,7 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 import pvf
+from pvf.multiplicity.search import GradientSteps, Samples
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
@@ -156,8 +157,9 @@ def test_blocks_change_nothing_but_rounding(monkeypatch):
     monkeypatch.setattr(
         perturbation._Search, "_climb", lambda *a: blocks.append(len(a[1])) or climb(*a)
     )
-    few = {"sample_weight": None, "budget": 10_000, "momentum": 0.9, "score_target": 1.0}
-    alone = perturbation.extreme_scores(network, X, y, X[:6], 0.05, **few, **options)
+    steps = GradientSteps(momentum=0.9, score_target=1.0, **options)
+    samples = Samples(X, y, np.ones(50), X[:6])
+    alone = perturbation.extreme_scores(network, samples, 0.05, steps, budget=10_000)
     assert 1 < len(blocks) < 18
     np.testing.assert_allclose(alone, together, rtol=1e-10)
     monkeypatch.setattr(perturbation, "SMALL", 1)

@@ -170,6 +170,13 @@ def check_n_jobs(n_jobs: Any) -> int | None:
     return number
 
 
+def check_rng(rng: Any) -> np.random.Generator:
+    """Return a generator, which nothing stands in for."""
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng must be a numpy Generator, got {shown(rng)}.")
+    return rng
+
+
 def check_axes(ax: Any) -> Axes | None:
     """Return Matplotlib axes, or None."""
     if ax is None:

@@ -10,16 +10,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "accuracy",
-    "balanced_accuracy",
-    "f1",
-    "fbeta",
-    "intervention_efficiency",
-    "precision",
-    "recall",
-]
-
 Value = NDArray[np.float64]
 
 
@@ -70,12 +60,7 @@ def balanced_accuracy(tp: ArrayLike, fp: ArrayLike, n_pos: ArrayLike, n_neg: Arr
 
 
 def precision(
-    tp: ArrayLike,
-    fp: ArrayLike,
-    n_pos: ArrayLike,  # noqa: ARG001
-    n_neg: ArrayLike,  # noqa: ARG001
-    *,
-    zero_division: float = 0.0,
+    tp: ArrayLike, fp: ArrayLike, n_pos: ArrayLike, n_neg: ArrayLike, *, zero_division: float = 0.0
 ) -> Value:
     """Share of cases among the flagged.
 
@@ -99,12 +84,7 @@ def precision(
 
 
 def recall(
-    tp: ArrayLike,
-    fp: ArrayLike,  # noqa: ARG001
-    n_pos: ArrayLike,
-    n_neg: ArrayLike,  # noqa: ARG001
-    *,
-    zero_division: float = 0.0,
+    tp: ArrayLike, fp: ArrayLike, n_pos: ArrayLike, n_neg: ArrayLike, *, zero_division: float = 0.0
 ) -> Value:
     """Share of the cases that are flagged.
 
@@ -131,7 +111,7 @@ def fbeta(
     tp: ArrayLike,
     fp: ArrayLike,
     n_pos: ArrayLike,
-    n_neg: ArrayLike,  # noqa: ARG001
+    n_neg: ArrayLike,
     *,
     beta: float = 1.0,
     zero_division: float = 0.0,

@@ -50,16 +50,6 @@ from pvf._seeds import Seed, generator_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "InterventionEfficiencyDisplay",
-    "bootstrap_efficiency",
-    "count_metric",
-    "intervention_efficiency",
-    "intervention_efficiency_counts",
-    "intervention_efficiency_score",
-    "intervention_efficiency_scorer",
-]
-
 
 class _DefaultPosLabel(int):
     """The integer 1 as a default, told apart from a 1 that the caller wrote."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -26,20 +25,11 @@ from pvf._checks import (
     check_finite,
     check_integer,
     check_number,
+    check_rng,
     check_table,
     naming,
     shown,
 )
-
-__all__ = [
-    "CellMechanism",
-    "GaussianNoise",
-    "Mechanism",
-    "NominalFlip",
-    "OrdinalShift",
-    "Perturbation",
-    "TableSampler",
-]
 
 
 @runtime_checkable
@@ -85,7 +75,7 @@ class CellMechanism(ABC):
             The mechanism learns from data, and `fit` has not been called.
         """
         check_integer("size", size, 1)
-        _check_rng(rng)
+        check_rng(rng)
         series = _some(column)
         transform = self.prepare(series)
         return transform(getattr(rng, self.source)((size, len(series))))
@@ -477,7 +467,7 @@ class Perturbation:
             `fit` has not been called.
         """
         check_integer("n_replicas", n_replicas, 1)
-        _check_rng(rng)
+        check_rng(rng)
         sampler = self.prepare(X)
         return sampler.assemble([sampler.draw(n_replicas, rng)], n_replicas)
 
@@ -495,8 +485,8 @@ class Perturbation:
         return TableSampler(table, self.mechanisms_)
 
 
-#: The state of a generator before the next numbers of a column's replica, by column and replica.
-_Starts = dict[tuple[int, int], Mapping[str, Any]]
+#: A generator for each replica of a column.
+_Streams = dict[int, list[np.random.Generator]]
 
 
 class TableSampler:
@@ -507,30 +497,32 @@ class TableSampler:
     """
 
     def __init__(self, table: _Table, mechanisms: Mapping[int, Mechanism]) -> None:
-        self.table = table
-        self._runs: list[tuple[str | None, list[int]]] = []
+        self.table, self._mechanisms = table, mechanisms
         self._transforms: dict[int, Callable[[NDArray], NDArray]] = {}
-        self._mechanisms = mechanisms
         for position, mechanism in mechanisms.items():
             if isinstance(mechanism, CellMechanism):
                 with _naming(table.label(position)):
                     self._transforms[position] = mechanism.prepare(table.column(position))
-        sources = {
-            p: m.source if isinstance(m, CellMechanism) else None for p, m in mechanisms.items()
-        }
-        for source, run in itertools.groupby(mechanisms, key=sources.__getitem__):
-            self._runs.append((source, list(run)))
 
     def draw(self, n_replicas: int, rng: np.random.Generator) -> dict[int, NDArray]:
         """Return a set's random numbers (or a foreign mechanism's copies) for each column."""
-        drawn: dict[int, NDArray] = {}
         shape = (n_replicas, self.table.n_samples)
-        for source, run in self._runs:
-            if source is None:
-                drawn |= {position: self._foreign_copies(position, shape, rng) for position in run}
-            else:
-                drawn |= zip(run, getattr(rng, source)((len(run), *shape)), strict=True)
-        return drawn
+        return {position: self._draw_column(position, shape, rng) for position in self._mechanisms}
+
+    def _draw_column(
+        self, position: int, shape: tuple[int, ...], rng: np.random.Generator
+    ) -> NDArray:
+        mechanism = self._mechanisms[position]
+        if isinstance(mechanism, CellMechanism):
+            return getattr(rng, mechanism.source)(shape)
+        with _naming(self.table.label(position)):
+            copies = np.asarray(mechanism.sample(self.table.column(position), shape[0], rng))
+            if copies.shape != shape:
+                raise ValueError(
+                    f"{type(mechanism).__name__}.sample must return shape {shape}, "
+                    f"got {copies.shape}."
+                )
+        return copies
 
     @property
     def can_be_split(self) -> bool:
@@ -544,36 +536,33 @@ class TableSampler:
 
         A part takes the numbers that the whole set has in its place, so its values are the same.
         """
-        starts = self._starts(n_replicas, rng)
+        streams = self._streams(n_replicas, rng)
         for rows in gen_batches(self.table.n_samples, n_rows):
-            yield rows, self._part(rows, n_replicas, rng, starts)
+            yield rows, self._part(rows, n_replicas, streams)
 
-    def _part(self, rows: slice, n_replicas: int, rng: np.random.Generator, starts: _Starts) -> Any:
-        """Return the replicas of some rows; move ``starts`` on to where the next rows' begin."""
+    def _part(self, rows: slice, n_replicas: int, streams: _Streams) -> Any:
+        """Return the replicas of some rows, by the next numbers of the streams."""
         part = TableSampler(self.table.rows(rows), self._mechanisms)
-        drawn: dict[int, NDArray] = {}
-        for source, run in self._runs:
-            numbers = np.empty((len(run), n_replicas, part.table.n_samples))
-            for c, j in np.ndindex(numbers.shape[:2]):
-                rng.bit_generator.state = starts[run[c], j]
-                getattr(rng, str(source))(out=numbers[c, j])
-                starts[run[c], j] = rng.bit_generator.state
-            drawn |= zip(run, numbers, strict=True)
+        shape = (part.table.n_samples,)
+        drawn = {
+            position: np.stack([part._draw_column(position, shape, rng) for rng in replicas])
+            for position, replicas in streams.items()
+        }
         return part.assemble([drawn], n_replicas)
 
-    def _starts(self, n_replicas: int, rng: np.random.Generator) -> _Starts:
-        """Return the generator's state where the numbers of each column and replica begin.
+    def _streams(self, n_replicas: int, rng: np.random.Generator) -> _Streams:
+        """Return generators that stand where the numbers of each column's replicas begin.
 
-        It gets there by drawing: how many bits a normal number takes is not known beforehand.
+        They get there by drawing: how many bits a normal number takes is not known beforehand.
         """
-        starts: _Starts = {}
-        unused = np.empty(min(self.table.n_samples, 2**16))
-        for source, run in self._runs:
-            for place in itertools.product(run, range(n_replicas)):
-                starts[place] = rng.bit_generator.state
-                for rows in gen_batches(self.table.n_samples, len(unused)):
-                    getattr(rng, str(source))(out=unused[: rows.stop - rows.start])
-        return starts
+        streams: _Streams = {}
+        for position in self._mechanisms:
+            streams[position] = []
+            for _ in range(n_replicas):
+                streams[position].append(copy.deepcopy(rng))
+                for rows in gen_batches(self.table.n_samples, 2**16):
+                    self._draw_column(position, (rows.stop - rows.start,), rng)
+        return streams
 
     def assemble(self, draws: Sequence[dict[int, NDArray]], n_replicas: int) -> Any:
         """Return the perturbed sets, stacked: set by set, replica by replica, row by row."""
@@ -583,19 +572,6 @@ class TableSampler:
             transform = self._transforms.get(position, lambda copies: copies)
             changed[position] = transform(numbers).reshape(-1)
         return self.table.replicate(len(draws) * n_replicas, changed)
-
-    def _foreign_copies(
-        self, position: int, shape: tuple[int, int], rng: np.random.Generator
-    ) -> NDArray:
-        mechanism = self._mechanisms[position]
-        with _naming(self.table.label(position)):
-            copies = np.asarray(mechanism.sample(self.table.column(position), shape[0], rng))
-            if copies.shape != shape:
-                raise ValueError(
-                    f"{type(mechanism).__name__}.sample must return shape {shape}, "
-                    f"got {copies.shape}."
-                )
-        return copies
 
 
 class _Table:
@@ -779,11 +755,6 @@ def _some(column: Any) -> pd.Series:
     if series.empty:
         raise ValueError("column must hold at least one value, got none.")
     return series
-
-
-def _check_rng(rng: Any) -> None:
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng must be a numpy Generator, got {shown(rng)}.")
 
 
 def _refuse_missing(mechanism: str, n_missing: int, takes: str) -> None:

@@ -31,6 +31,7 @@ from pvf._checks import (
     check_interval,
     check_n_jobs,
     check_number,
+    check_rng,
     check_samples,
     check_shape,
     check_text,
@@ -42,15 +43,6 @@ from pvf._seeds import Seed, generator_of, seed_sequence
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
-
-__all__ = [
-    "PAPER_NOISE_LEVELS",
-    "PerturbedModelValidationResult",
-    "flip_labels",
-    "perturbed_model_validation",
-    "pmv_scorer",
-    "with_random_states",
-]
 
 PAPER_NOISE_LEVELS: tuple[float, ...] = tuple(np.round(np.arange(11) * 0.05, 2).tolist())
 """The paper's levels: the data as they are, then 0.05 to 0.50 in steps of 0.05."""
@@ -440,8 +432,7 @@ def with_random_states(estimator: Any, rng: np.random.Generator) -> Any:
     """
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         raise TypeError(f"estimator must be a scikit-learn estimator, got {shown(estimator)}.")
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng must be a numpy Generator, got {shown(rng)}.")
+    check_rng(rng)
     names = sorted(
         name
         for name in estimator.get_params(deep=True)

@@ -48,8 +48,6 @@ from pvf.perturbation import Perturbation, TableSampler
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["PerturbationValidationResult", "perturbation_scorer", "perturbation_validation"]
-
 TIE_BREAKS = ("first", "last", "random")
 BLOCK_BYTES = 16 * 2**20
 
@@ -667,6 +665,7 @@ def set_seed(seed: np.random.SeedSequence, model: int | None, m: int) -> np.rand
 
 
 def break_tie(tied: NDArray[np.intp], tie_break: str, seed: np.random.SeedSequence) -> int:
+    """Return the one of the tied models that the rule picks."""
     if tie_break == "random":
         key = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2))
         return int(np.random.default_rng(key).choice(tied))
@@ -755,6 +754,7 @@ def _check_models(models: Any) -> tuple[list[str], list[Any]]:
 
 
 def check_validation_data(X: Any, y: ArrayLike) -> NDArray:
+    """Return the labels; refuse those of one class or of another number than the samples."""
     labels = check_column("y", y)
     check_samples("X", X, len(labels))
     if len(pd.unique(labels)) < 2:

@@ -1,8 +1,6 @@
 """Tests of adversarial weight perturbation on PyTorch modules; they run where it is installed."""
 
 import copy
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -257,15 +255,3 @@ def test_wrong_arguments_are_refused(change, match):
     arguments = {"model": small_network(3, 1), "X_train": X, "y_train": y, "X": X, "epsilon": 0.1}
     with pytest.raises(ValueError, match=match):
         pvf.perturb_scores(**{**arguments, **change})
-
-
-def test_pytorch_is_imported_only_for_modules():
-    """Importing pvf, and perturbing a logistic regression, leave PyTorch alone."""
-    script = (
-        "import sys, pvf, numpy as np\n"
-        "from sklearn.linear_model import LogisticRegression\n"
-        "X = np.arange(12.0).reshape(6, 2) % 5; y = np.array([0, 1, 0, 1, 1, 0])\n"
-        "pvf.perturb_scores(LogisticRegression().fit(X, y), X, y, X, 0.1)\n"
-        "assert 'torch' not in sys.modules\n"
-    )
-    subprocess.run([sys.executable, "-c", script], check=True)

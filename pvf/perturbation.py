@@ -82,7 +82,18 @@ class CellMechanism(ABC):
 
     @abstractmethod
     def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
-        """Check a column; return what turns draws of shape (size, n_samples) into its copies."""
+        """Check a column once, to perturb it many times.
+
+        Parameters
+        ----------
+        column : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        callable
+            Turns random numbers of shape (size, n_samples), drawn by the generator's method
+            ``source``, into as many copies of the column.
+        """
 
 
 class GaussianNoise(CellMechanism):
@@ -472,7 +483,21 @@ class Perturbation:
         return sampler.assemble([sampler.draw(n_replicas, rng)], n_replicas)
 
     def prepare(self, X: Any) -> TableSampler:
-        """Check a table once, to perturb it many times."""
+        """Check a table once, to perturb it many times.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        TableSampler
+
+        Raises
+        ------
+        ValueError, TypeError, NotFittedError
+            As in `sample`.
+        """
         if not hasattr(self, "mechanisms_"):
             raise NotFittedError("This Perturbation is not fitted: call fit with training data.")
         table = _Table(X)

@@ -44,6 +44,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
+__all__ = [
+    "PAPER_NOISE_LEVELS",
+    "PerturbedModelValidationResult",
+    "flip_labels",
+    "perturbed_model_validation",
+    "pmv_scorer",
+    "with_random_states",
+]
+
 PAPER_NOISE_LEVELS: tuple[float, ...] = tuple(np.round(np.arange(11) * 0.05, 2).tolist())
 """The paper's levels: the data as they are, then 0.05 to 0.50 in steps of 0.05."""
 

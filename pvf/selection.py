@@ -28,6 +28,8 @@ from pvf._checks import (
     shown,
 )
 
+__all__ = ["Criterion", "cross_validation_criterion", "holdout_criterion", "rank_models"]
+
 _LARGEST_SEED = 2**32 - 1  # that scikit-learn's splitters take
 
 #: Takes an unfitted model, X and y; the largest value wins.

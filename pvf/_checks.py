@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import inspect
 import numbers
 import reprlib
 from collections.abc import Callable, Iterator, Mapping, Set
@@ -169,6 +170,13 @@ def check_n_jobs(n_jobs: Any) -> int | None:
     return number
 
 
+def check_rng(rng: Any) -> np.random.Generator:
+    """Return a generator, which nothing stands in for."""
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng must be a numpy Generator, got {shown(rng)}.")
+    return rng
+
+
 def check_axes(ax: Any) -> Axes | None:
     """Return Matplotlib axes, or None."""
     if ax is None:
@@ -272,7 +280,7 @@ def check_scorer(scoring: Any) -> Callable[..., float]:
         )
     module = getattr(scoring, "__module__", None) or ""
     is_metric = module.startswith(("sklearn.metrics.", "pvf.metrics"))
-    if is_metric and not hasattr(scoring, "_score_func"):
+    if is_metric and inspect.isfunction(scoring):
         raise ValueError(
             f"scoring got the metric {scoring.__name__}; it takes a scorer: make one with "
             "sklearn.metrics.make_scorer or pvf.intervention_efficiency_scorer."

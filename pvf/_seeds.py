@@ -19,26 +19,18 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
         return np.random.SeedSequence(random_state.entropy, spawn_key=random_state.spawn_key)
     if isinstance(random_state, np.random.Generator | np.random.RandomState):
         return np.random.SeedSequence(int.from_bytes(random_state.bytes(16), "little"))
-    return np.random.SeedSequence(_seed(random_state))
+    if random_state is None:
+        return np.random.SeedSequence()
+    if not isinstance(random_state, numbers.Integral) or isinstance(random_state, bool | np.bool_):
+        raise TypeError(
+            "random_state must be a whole number, a SeedSequence, a Generator, a RandomState or "
+            f"None, got {shown(random_state)}."
+        )
+    return np.random.SeedSequence(check_integer("random_state", random_state, 0, None))
 
 
 def generator_of(random_state: Any) -> np.random.Generator:
     """Return a generator: the caller's own, which then moves on, or a new one from a seed."""
     if isinstance(random_state, np.random.Generator):
         return random_state
-    if isinstance(random_state, np.random.RandomState):
-        return np.random.default_rng(seed_sequence(random_state))
-    if isinstance(random_state, np.random.SeedSequence):
-        return np.random.default_rng(random_state)
-    return np.random.default_rng(_seed(random_state))
-
-
-def _seed(random_state: Any) -> int | None:
-    if random_state is None:
-        return None
-    if not isinstance(random_state, numbers.Integral) or isinstance(random_state, bool | np.bool_):
-        raise TypeError(
-            "random_state must be a whole number, a SeedSequence, a Generator, a RandomState or "
-            f"None, got {shown(random_state)}."
-        )
-    return check_integer("random_state", random_state, 0, None)
+    return np.random.default_rng(seed_sequence(random_state))

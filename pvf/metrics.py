@@ -7,19 +7,27 @@ defined wherever there is a positive, and a scikit-learn metric (`intervention_e
 
 from __future__ import annotations
 
+import ast
+import functools
+import itertools
+import pickle
+import re
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import joblib
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from sklearn import metrics
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import make_scorer
 from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_is_fitted
 
-from pvf import plotting
+from pvf import counts, plotting
 from pvf._checks import (
     check_axes,
     check_broadcast,
@@ -41,14 +49,6 @@ from pvf._seeds import Seed, generator_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = [
-    "InterventionEfficiencyDisplay",
-    "intervention_efficiency",
-    "intervention_efficiency_counts",
-    "intervention_efficiency_score",
-    "intervention_efficiency_scorer",
-]
 
 
 class _DefaultPosLabel(int):
@@ -199,22 +199,7 @@ def intervention_efficiency_counts(
                 f"{name} must lie between 0 and {whole_name}, got {name}={flagged[outside][0]:g} "
                 f"and {whole_name}={whole[outside][0]:g}."
             )
-    return _scalar_or_array(_efficiency_from_counts(tp, fp, n_pos, n_neg, gamma))
-
-
-def _efficiency_from_counts(
-    tp: NDArray, fp: NDArray, n_pos: NDArray | float, n_neg: NDArray | float, gamma: NDArray | float
-) -> NDArray[np.float64]:
-    """IE from counts that are known to be valid."""
-    flagged, population = tp + fp, n_pos + n_neg
-    room = gamma * population
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scarce = (tp * population) / (flagged * n_pos)
-        by_chance = (room - flagged) * (n_pos - tp) / (population - flagged)
-        ample = (tp + by_chance) / (gamma * n_pos)
-    value = np.where(flagged > room, scarce, ample)
-    same_as_chance = (flagged == 0) | (flagged == population) | (np.asarray(gamma) == 1)
-    return np.where(same_as_chance, 1.0, value)
+    return _scalar_or_array(counts.intervention_efficiency(tp, fp, n_pos, n_neg, gamma))
 
 
 def intervention_efficiency_score(
@@ -286,7 +271,7 @@ def intervention_efficiency_score(
             )
         return _scalar_or_array(np.full(gamma.shape, float(zero_division)))
     tp, fp = weight[pred & true].sum(), weight[pred & ~true].sum()
-    return _scalar_or_array(_efficiency_from_counts(tp, fp, n_pos, n_neg, gamma))
+    return _scalar_or_array(counts.intervention_efficiency(tp, fp, n_pos, n_neg, gamma))
 
 
 def intervention_efficiency_scorer(capacity: float, *, pos_label: Any = _POS_LABEL) -> Any:
@@ -317,7 +302,109 @@ def intervention_efficiency_scorer(capacity: float, *, pos_label: Any = _POS_LAB
     """
     check_number("capacity", capacity, 0, 1, left_open=True)
     check_label("pos_label", pos_label)
-    return make_scorer(intervention_efficiency_score, capacity=capacity, pos_label=pos_label)
+    return metrics.make_scorer(
+        intervention_efficiency_score, capacity=float(capacity), pos_label=pos_label
+    )
+
+
+#: Metrics that depend on counts alone, each as a function of counts and with its settings.
+_OF_COUNTS: dict[Callable[..., Any], tuple[Callable[..., Any], frozenset[str]]] = {
+    metrics.accuracy_score: (counts.accuracy, frozenset()),
+    metrics.balanced_accuracy_score: (counts.balanced_accuracy, frozenset()),
+    metrics.precision_score: (counts.precision, frozenset({"zero_division"})),
+    metrics.recall_score: (counts.recall, frozenset({"zero_division"})),
+    metrics.f1_score: (counts.f1, frozenset({"zero_division"})),
+    metrics.fbeta_score: (counts.fbeta, frozenset({"beta", "zero_division"})),
+    intervention_efficiency_score: (counts.intervention_efficiency, frozenset({"capacity"})),
+}
+_SCORER = re.compile(
+    r"make_scorer\((\w+)(, greater_is_better=False)?, response_method='predict'(.*)\)"
+)
+
+
+def count_metric(
+    scorer: Callable[..., float], classes: NDArray
+) -> tuple[Any, Callable[..., NDArray[np.float64]]] | None:
+    """Return a scorer's case label and its score as a function of counts, where it is one.
+
+    Parameters
+    ----------
+    scorer : callable
+        Made by `sklearn.metrics.make_scorer`, by name, or by `intervention_efficiency_scorer`.
+    classes : ndarray
+        The labels that occur.
+
+    Returns
+    -------
+    (label, function) or None
+        The function takes true positives, false positives, cases and others. None for scores that
+        depend on more, for settings that are not known here, and where there are not two classes.
+
+    Examples
+    --------
+    >>> label, score = count_metric(metrics.get_scorer("precision"), np.array([0, 1]))
+    >>> print(label, score(np.array([8, 0]), np.array([8, 0]), 10, 90))
+    1 [0.5 0. ]
+    """
+    made = _made_of(scorer, classes) if len(classes) == 2 else None
+    if made is None:
+        return None
+    metric, sign, settings = made
+    function, known = _OF_COUNTS[metric]
+    case_label = settings.pop("pos_label", 1)
+    if settings.pop("average", "binary") != "binary":
+        return None
+    if settings.get("zero_division") == "warn" or function is counts.intervention_efficiency:
+        settings.pop("zero_division", None)  # which says what to give where there is no case
+    if function in (counts.accuracy, counts.balanced_accuracy):
+        case_label = classes[1]
+    if case_label not in classes or settings.keys() - known:
+        return None
+    if not np.isfinite(settings.get("beta", 1.0)):  # recall, in the limit
+        return None
+    return case_label, functools.partial(_signed, sign, function, settings)
+
+
+def _signed(
+    sign: int, function: Callable[..., NDArray], settings: dict[str, Any], *table: Any
+) -> NDArray:
+    return sign * function(*table, **settings)
+
+
+def _made_of(
+    scorer: Any, classes: NDArray
+) -> tuple[Callable[..., Any], int, dict[str, Any]] | None:
+    """Return the metric, the sign and the settings that a scorer was made of, if it is known.
+
+    A scorer prints them; that they are read rightly is seen from a scorer made of them, which has
+    the same hash.
+    """
+    match = _SCORER.fullmatch(repr(scorer))
+    metric = {known.__name__: known for known in _OF_COUNTS}.get(match[1]) if match else None
+    if match is None or metric is None:
+        return None
+    try:
+        known_by = joblib.hash(scorer)
+    except pickle.PicklingError:  # a metric of the user's own, of a known name
+        return None
+    sign = -1 if match[2] else 1
+    texts = dict(re.findall(r", (\w+)=(.*?)(?=, \w+=|$)", match[3]))
+    for values in itertools.product(*(_readings(text, classes) for text in texts.values())):
+        settings = dict(zip(texts, values, strict=True))
+        twin = metrics.make_scorer(metric, greater_is_better=sign > 0, **settings)
+        if joblib.hash(twin) == known_by:
+            return metric, sign, settings
+    return None
+
+
+def _readings(text: str, classes: NDArray) -> Iterator[Any]:
+    """Give the values that are printed like this."""
+    with suppress(ValueError, SyntaxError):
+        yield ast.literal_eval(text)
+    with suppress(ValueError):
+        yield float(text)
+    yield text
+    yield from (label for label in (_POS_LABEL, *classes) if str(label) == text)
 
 
 def _check_labels(
@@ -520,7 +607,7 @@ class InterventionEfficiencyDisplay:
         true, pred, weight = _check_labels(y_true, y_pred, pos_label, sample_weight)
         band = None
         if n_bootstraps:
-            resampled = _bootstrap_efficiency(true, pred, weight, gamma, n_bootstraps, rng)
+            resampled = bootstrap_efficiency(true, pred, weight, gamma, n_bootstraps, rng)
             tail = (1 - confidence_level) / 2
             low, high = np.quantile(resampled, [tail, 1 - tail], axis=0)
             band = (low, high)
@@ -616,7 +703,7 @@ class InterventionEfficiencyDisplay:
         return self
 
 
-def _bootstrap_efficiency(
+def bootstrap_efficiency(
     true: NDArray[np.bool_],
     pred: NDArray[np.bool_],
     weight: NDArray[np.float64],
@@ -631,4 +718,4 @@ def _bootstrap_efficiency(
         draws = (rng.integers(max(len(whole), 1), size=len(whole)) for _ in range(n_bootstraps))
         totals.append([(flagged[draw].sum(), whole[draw].sum()) for draw in draws])
     (tp, n_pos), (fp, n_neg) = np.moveaxis(np.array(totals, dtype=float), 2, 1)[..., None]
-    return _efficiency_from_counts(tp, fp, n_pos, n_neg, gamma)
+    return counts.intervention_efficiency(tp, fp, n_pos, n_neg, gamma)

@@ -40,7 +40,11 @@ from pvf._checks import (
 )
 from pvf._outputs import write_whole
 from pvf._seeds import seed_sequence
-from pvf.metrics import intervention_efficiency_counts, intervention_efficiency_score
+from pvf.metrics import (
+    count_metric,
+    intervention_efficiency_counts,
+    intervention_efficiency_score,
+)
 from pvf.multiplicity import (
     ambiguity,
     capacity_tail,
@@ -51,10 +55,9 @@ from pvf.multiplicity import (
 from pvf.render import Section, Table
 from pvf.validation import (
     PerturbationValidationResult,
-    _break_tie,
-    _check_labels_of_validation,
-    _count_metric,
-    _scores_of_sets,
+    break_tie,
+    check_validation_data,
+    scores_of_models,
     tied_best,
 )
 
@@ -381,7 +384,7 @@ class _Subject:
     def traditional(self) -> int:
         """Candidate that the same tie rule picks by the unperturbed scores."""
         tied = tied_best(self.result.unperturbed)
-        return _break_tie(tied, self.result.tie_break, seed_sequence(self.result.seed))
+        return break_tie(tied, self.result.tie_break, seed_sequence(self.result.seed))
 
     def rng(self, *key: int) -> np.random.Generator:
         """Return a generator of its own for each use, so that no use moves another."""
@@ -429,10 +432,10 @@ def _groups(
             raise ValueError("pos_label and kinds describe X and y, which are not given.")
         return (), stated
     pairs = {"validation": (X, y)} | ({} if samples is None else {"external": tuple(samples)})
-    labels = {"validation": _check_labels_of_validation(*pairs["validation"])}
+    labels = {"validation": check_validation_data(*pairs["validation"])}
     if samples is not None:
         with naming("external"):
-            labels["external"] = _check_labels_of_validation(*samples)
+            labels["external"] = check_validation_data(*samples)
     classes = _classes(result, labels)
     case = _case_label(classes, pos_label, scorer)
     groups = tuple(
@@ -484,7 +487,7 @@ def _check_same_scores(
     result: PerturbationValidationResult, group: _Group, scorer: Callable[..., float]
 ) -> None:
     with naming("X"):
-        scores = _scores_of_sets(result.models, group.X, group.y, scorer, 1)[:, 0]
+        scores = scores_of_models(result.models, group.X, group.y, scorer)
     if not np.allclose(scores, result.unperturbed, rtol=1e-9, atol=1e-12):
         worst = int(np.abs(scores - result.unperturbed).argmax())
         raise ValueError(
@@ -986,7 +989,7 @@ def _performance(
     if group.name == "validation":
         scores = result.unperturbed
     else:
-        scores = _scores_of_sets(result.models, group.X, group.y, scorer, 1)[:, 0]
+        scores = scores_of_models(result.models, group.X, group.y, scorer)
     rng = subject.rng(key)
     models = [result.models[i] for i in dict.fromkeys((best, other))]  # once where they agree
     drawn = _score_draws(models, group, scorer, subject.n_resamples, rng)
@@ -1040,7 +1043,7 @@ def _score_draws(
 
 def _from_counts(group: _Group, scorer: Callable[..., float]) -> Any:
     """Return the case label and the score as a function of counts, where it is one."""
-    return None if group.case is None else _count_metric(scorer, group.classes)
+    return None if group.case is None else count_metric(scorer, group.classes)
 
 
 def _count_draws(

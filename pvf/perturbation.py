@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -26,12 +25,11 @@ from pvf._checks import (
     check_finite,
     check_integer,
     check_number,
+    check_rng,
     check_table,
     naming,
     shown,
 )
-
-__all__ = ["GaussianNoise", "Mechanism", "NominalFlip", "OrdinalShift", "Perturbation"]
 
 
 @runtime_checkable
@@ -45,14 +43,14 @@ class Mechanism(Protocol):
         """Return ``size`` perturbed copies of ``column``, of shape (size, n_samples)."""
 
 
-class _OneDrawACell(ABC):
+class CellMechanism(ABC):
     """A mechanism that turns one random number a cell into the cell's perturbed value.
 
     Such numbers can be drawn for many columns in one call and turned into values for many sets
     in another; the result is the same as column by column and set by set.
     """
 
-    _source: ClassVar[str]  # the Generator's method that draws the numbers
+    source: ClassVar[str]  # the Generator's method that draws the numbers
 
     def sample(self, column: ArrayLike, size: int, rng: np.random.Generator) -> NDArray:
         """Return perturbed copies of a column.
@@ -77,17 +75,28 @@ class _OneDrawACell(ABC):
             The mechanism learns from data, and `fit` has not been called.
         """
         check_integer("size", size, 1)
-        _check_rng(rng)
+        check_rng(rng)
         series = _some(column)
-        transform = self._prepare(series)
-        return transform(getattr(rng, self._source)((size, len(series))))
+        transform = self.prepare(series)
+        return transform(getattr(rng, self.source)((size, len(series))))
 
     @abstractmethod
-    def _prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
-        """Check a column; return what turns draws of shape (size, n_samples) into its copies."""
+    def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
+        """Check a column once, to perturb it many times.
+
+        Parameters
+        ----------
+        column : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        callable
+            Turns random numbers of shape (size, n_samples), drawn by the generator's method
+            ``source``, into as many copies of the column.
+        """
 
 
-class GaussianNoise(_OneDrawACell):
+class GaussianNoise(CellMechanism):
     """Add independent noise from N(0, scale²) to a numeric feature.
 
     Parameters
@@ -108,7 +117,7 @@ class GaussianNoise(_OneDrawACell):
            [0.95, 2.04]])
     """
 
-    _source = "standard_normal"
+    source = "standard_normal"
 
     def __init__(self, scale: float) -> None:
         self.scale = check_number("scale", scale, 0)
@@ -137,7 +146,8 @@ class GaussianNoise(_OneDrawACell):
         self._values(_some(column))
         return self
 
-    def _prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
+    def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
+        """Return what adds draws to the column."""
         values = self._values(column)
         return functools.partial(self._noisy, values)
 
@@ -160,10 +170,10 @@ class GaussianNoise(_OneDrawACell):
         return values
 
 
-class _CategoryChange(_OneDrawACell):
+class _CategoryChange(CellMechanism):
     """What flips and shifts share: levels learnt by `fit`, and one uniform draw a cell."""
 
-    _source = "random"
+    source = "random"
     probability: float
     levels_: pd.Index
 
@@ -200,7 +210,8 @@ class _CategoryChange(_OneDrawACell):
         self._borders[-1, -1] = np.inf
         return self
 
-    def _prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
+    def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
+        """Return what changes the column's levels by draws."""
         if not hasattr(self, "levels_"):
             raise NotFittedError(f"This {type(self).__name__} is not fitted: call fit first.")
         series = _series(column)
@@ -467,12 +478,26 @@ class Perturbation:
             `fit` has not been called.
         """
         check_integer("n_replicas", n_replicas, 1)
-        _check_rng(rng)
-        sampler = self._prepare(X)
+        check_rng(rng)
+        sampler = self.prepare(X)
         return sampler.assemble([sampler.draw(n_replicas, rng)], n_replicas)
 
-    def _prepare(self, X: Any) -> _Sampler:
-        """Check a table once, to perturb it many times."""
+    def prepare(self, X: Any) -> TableSampler:
+        """Check a table once, to perturb it many times.
+
+        Parameters
+        ----------
+        X : frame or array of shape (n_samples, n_features)
+
+        Returns
+        -------
+        TableSampler
+
+        Raises
+        ------
+        ValueError, TypeError, NotFittedError
+            As in `sample`.
+        """
         if not hasattr(self, "mechanisms_"):
             raise NotFittedError("This Perturbation is not fitted: call fit with training data.")
         table = _Table(X)
@@ -482,14 +507,14 @@ class Perturbation:
                 f"({self.n_features_in_} of them), got {_describe(table.names)} "
                 f"({table.n_features} of them)."
             )
-        return _Sampler(table, self.mechanisms_)
+        return TableSampler(table, self.mechanisms_)
 
 
-#: The state of a generator before the next numbers of a column's replica, by column and replica.
-_Starts = dict[tuple[int, int], Mapping[str, Any]]
+#: A generator for each replica of a column.
+_Streams = dict[int, list[np.random.Generator]]
 
 
-class _Sampler:
+class TableSampler:
     """Draws perturbed sets of one table: cheaply, set by set; assembled, many at a time.
 
     `draw` takes a set's random numbers in the order of its columns; `assemble` turns the numbers
@@ -497,28 +522,32 @@ class _Sampler:
     """
 
     def __init__(self, table: _Table, mechanisms: Mapping[int, Mechanism]) -> None:
-        self.table = table
-        self._runs: list[tuple[str | None, list[int]]] = []
+        self.table, self._mechanisms = table, mechanisms
         self._transforms: dict[int, Callable[[NDArray], NDArray]] = {}
-        self._mechanisms = mechanisms
         for position, mechanism in mechanisms.items():
-            if isinstance(mechanism, _OneDrawACell):
+            if isinstance(mechanism, CellMechanism):
                 with _naming(table.label(position)):
-                    self._transforms[position] = mechanism._prepare(table.column(position))
-        sources = {p: getattr(m, "_source", None) for p, m in mechanisms.items()}
-        for source, run in itertools.groupby(mechanisms, key=sources.__getitem__):
-            self._runs.append((source, list(run)))
+                    self._transforms[position] = mechanism.prepare(table.column(position))
 
     def draw(self, n_replicas: int, rng: np.random.Generator) -> dict[int, NDArray]:
         """Return a set's random numbers (or a foreign mechanism's copies) for each column."""
-        drawn: dict[int, NDArray] = {}
         shape = (n_replicas, self.table.n_samples)
-        for source, run in self._runs:
-            if source is None:
-                drawn |= {position: self._foreign_copies(position, shape, rng) for position in run}
-            else:
-                drawn |= zip(run, getattr(rng, source)((len(run), *shape)), strict=True)
-        return drawn
+        return {position: self._draw_column(position, shape, rng) for position in self._mechanisms}
+
+    def _draw_column(
+        self, position: int, shape: tuple[int, ...], rng: np.random.Generator
+    ) -> NDArray:
+        mechanism = self._mechanisms[position]
+        if isinstance(mechanism, CellMechanism):
+            return getattr(rng, mechanism.source)(shape)
+        with _naming(self.table.label(position)):
+            copies = np.asarray(mechanism.sample(self.table.column(position), shape[0], rng))
+            if copies.shape != shape:
+                raise ValueError(
+                    f"{type(mechanism).__name__}.sample must return shape {shape}, "
+                    f"got {copies.shape}."
+                )
+        return copies
 
     @property
     def can_be_split(self) -> bool:
@@ -532,36 +561,33 @@ class _Sampler:
 
         A part takes the numbers that the whole set has in its place, so its values are the same.
         """
-        starts = self._starts(n_replicas, rng)
+        streams = self._streams(n_replicas, rng)
         for rows in gen_batches(self.table.n_samples, n_rows):
-            yield rows, self._part(rows, n_replicas, rng, starts)
+            yield rows, self._part(rows, n_replicas, streams)
 
-    def _part(self, rows: slice, n_replicas: int, rng: np.random.Generator, starts: _Starts) -> Any:
-        """Return the replicas of some rows; move ``starts`` on to where the next rows' begin."""
-        part = _Sampler(self.table.rows(rows), self._mechanisms)
-        drawn: dict[int, NDArray] = {}
-        for source, run in self._runs:
-            numbers = np.empty((len(run), n_replicas, part.table.n_samples))
-            for c, j in np.ndindex(numbers.shape[:2]):
-                rng.bit_generator.state = starts[run[c], j]
-                getattr(rng, str(source))(out=numbers[c, j])
-                starts[run[c], j] = rng.bit_generator.state
-            drawn |= zip(run, numbers, strict=True)
+    def _part(self, rows: slice, n_replicas: int, streams: _Streams) -> Any:
+        """Return the replicas of some rows, by the next numbers of the streams."""
+        part = TableSampler(self.table.rows(rows), self._mechanisms)
+        shape = (part.table.n_samples,)
+        drawn = {
+            position: np.stack([part._draw_column(position, shape, rng) for rng in replicas])
+            for position, replicas in streams.items()
+        }
         return part.assemble([drawn], n_replicas)
 
-    def _starts(self, n_replicas: int, rng: np.random.Generator) -> _Starts:
-        """Return the generator's state where the numbers of each column and replica begin.
+    def _streams(self, n_replicas: int, rng: np.random.Generator) -> _Streams:
+        """Return generators that stand where the numbers of each column's replicas begin.
 
-        It gets there by drawing: how many bits a normal number takes is not known beforehand.
+        They get there by drawing: how many bits a normal number takes is not known beforehand.
         """
-        starts: _Starts = {}
-        unused = np.empty(min(self.table.n_samples, 2**16))
-        for source, run in self._runs:
-            for place in itertools.product(run, range(n_replicas)):
-                starts[place] = rng.bit_generator.state
-                for rows in gen_batches(self.table.n_samples, len(unused)):
-                    getattr(rng, str(source))(out=unused[: rows.stop - rows.start])
-        return starts
+        streams: _Streams = {}
+        for position in self._mechanisms:
+            streams[position] = []
+            for _ in range(n_replicas):
+                streams[position].append(copy.deepcopy(rng))
+                for rows in gen_batches(self.table.n_samples, 2**16):
+                    self._draw_column(position, (rows.stop - rows.start,), rng)
+        return streams
 
     def assemble(self, draws: Sequence[dict[int, NDArray]], n_replicas: int) -> Any:
         """Return the perturbed sets, stacked: set by set, replica by replica, row by row."""
@@ -571,19 +597,6 @@ class _Sampler:
             transform = self._transforms.get(position, lambda copies: copies)
             changed[position] = transform(numbers).reshape(-1)
         return self.table.replicate(len(draws) * n_replicas, changed)
-
-    def _foreign_copies(
-        self, position: int, shape: tuple[int, int], rng: np.random.Generator
-    ) -> NDArray:
-        mechanism = self._mechanisms[position]
-        with _naming(self.table.label(position)):
-            copies = np.asarray(mechanism.sample(self.table.column(position), shape[0], rng))
-            if copies.shape != shape:
-                raise ValueError(
-                    f"{type(mechanism).__name__}.sample must return shape {shape}, "
-                    f"got {copies.shape}."
-                )
-        return copies
 
 
 class _Table:
@@ -767,11 +780,6 @@ def _some(column: Any) -> pd.Series:
     if series.empty:
         raise ValueError("column must hold at least one value, got none.")
     return series
-
-
-def _check_rng(rng: Any) -> None:
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng must be a numpy Generator, got {shown(rng)}.")
 
 
 def _refuse_missing(mechanism: str, n_missing: int, takes: str) -> None:

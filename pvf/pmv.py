@@ -31,6 +31,7 @@ from pvf._checks import (
     check_interval,
     check_n_jobs,
     check_number,
+    check_rng,
     check_samples,
     check_shape,
     check_text,
@@ -440,8 +441,7 @@ def with_random_states(estimator: Any, rng: np.random.Generator) -> Any:
     """
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         raise TypeError(f"estimator must be a scikit-learn estimator, got {shown(estimator)}.")
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng must be a numpy Generator, got {shown(rng)}.")
+    check_rng(rng)
     names = sorted(
         name
         for name in estimator.get_params(deep=True)

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 import numbers
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn import metrics
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import gen_batches, gen_even_slices
@@ -41,13 +42,11 @@ from pvf._checks import (
     shown,
 )
 from pvf._seeds import seed_sequence
-from pvf.metrics import _efficiency_from_counts, intervention_efficiency_score
-from pvf.perturbation import Perturbation, _Sampler
+from pvf.metrics import count_metric
+from pvf.perturbation import Perturbation, TableSampler
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["PerturbationValidationResult", "perturbation_scorer", "perturbation_validation"]
 
 TIE_BREAKS = ("first", "last", "random")
 BLOCK_BYTES = 16 * 2**20
@@ -294,7 +293,7 @@ def perturbation_validation(
     depth 8        2.03         2.06
     """
     names, candidates = _check_models(models)
-    labels, scorer = _check_labels_of_validation(X, y), check_scorer(scoring)
+    labels, scorer = check_validation_data(X, y), check_scorer(scoring)
     check_integer("n_sets", n_sets, 1)
     check_integer("n_replicas", n_replicas, 1)
     _check_aggregate(aggregate)
@@ -303,55 +302,60 @@ def perturbation_validation(
     check_n_jobs(n_jobs)
     budget = check_number("memory_budget", memory_budget, 1) * 2**20
     seed = seed_sequence(random_state)
-    sampler = _check_perturbation(perturbation, X)._prepare(X)
+    sampler = _fitted_perturbation(perturbation, X).prepare(X)
+    blocks = _BlockScorer(labels, scorer)
 
     # The scorer's own errors and warnings come first, and once.
     _one_number("scoring", scorer(candidates[0], X, labels))
-    unperturbed = _scores_of_sets(candidates, X, labels, scorer, 1)[:, 0]
+    unperturbed = blocks.scores(candidates, X, 1)[:, 0]
     _refuse_nan(unperturbed[:, None], scoring, names, "the validation set as it is")
-    n_rows = _rows_per_part(sampler, n_replicas, budget, scorer, labels)
-    blocks = list(gen_batches(n_sets, _sets_per_block(sampler, n_replicas, budget)))
-    # A model's own noise has its own keys; common noise has one key a set, whatever the model, and
-    # is drawn again by each group of models where there are fewer blocks than workers.
-    n_groups = -(-effective_n_jobs(n_jobs) // len(blocks)) if common_noise else len(candidates)
-    groups = list(gen_even_slices(len(candidates), min(n_groups, len(candidates))))
-    tasks = [(group, block) for group in groups for block in blocks]
-    parts = Parallel(n_jobs=n_jobs)(
-        delayed(_score_block)(
-            candidates[group],
-            labels,
-            scorer,
-            sampler,
-            n_replicas,
-            [
-                set_seed(seed, None if common_noise else group.start, m)
-                for m in range(block.start, block.stop)
-            ],
-            n_rows,
-        )
-        for group, block in tasks
-    )
-    scores = np.empty((len(candidates), n_sets))
-    for (group, block), part in zip(tasks, parts, strict=True):
-        scores[group, block] = part
-
+    sets = _Sets(sampler, n_replicas, blocks)
+    sets = replace(sets, n_rows=sets.rows_per_part(budget))
+    scores = _all_scores(sets, candidates, n_sets, seed, common_noise, n_jobs, budget)
     _refuse_nan(scores, scoring, names, "perturbed set {}")
-    aggregated = _aggregate(scores, aggregate)
-    if np.isnan(aggregated).any():
-        bad = names[int(np.isnan(aggregated).argmax())]
-        raise ValueError(f"aggregate gave NaN for model {bad!r}; it must give a number.")
+    aggregated = _aggregate(scores, aggregate, names)
     tied = tied_best(aggregated)
     return PerturbationValidationResult(
         scores=scores,
         aggregated=aggregated,
         tied=tied,
-        best_index=_break_tie(tied, tie_break, seed),
+        best_index=break_tie(tied, tie_break, seed),
         unperturbed=unperturbed,
         models=tuple(candidates),
         names=tuple(names),
         tie_break=tie_break,
         seed=seed if seed.spawn_key or not isinstance(seed.entropy, int) else seed.entropy,
     )
+
+
+def _all_scores(
+    sets: _Sets,
+    models: list[Any],
+    n_sets: int,
+    seed: np.random.SeedSequence,
+    common_noise: bool,
+    n_jobs: int | None,
+    budget: float,
+) -> NDArray[np.float64]:
+    """Return scores of shape (n_models, n_sets), from blocks of models and sets."""
+    blocks = list(gen_batches(n_sets, sets.per_block(budget)))
+    # A model's own noise has its own keys; common noise has one key a set, whatever the model, and
+    # is drawn again by each group of models where there are fewer blocks than workers.
+    n_groups = -(-effective_n_jobs(n_jobs) // len(blocks)) if common_noise else len(models)
+    groups = gen_even_slices(len(models), min(n_groups, len(models)))
+    tasks = list(itertools.product(groups, blocks))
+
+    def seeds(group: slice, block: slice) -> list[np.random.SeedSequence]:
+        model = None if common_noise else group.start
+        return [set_seed(seed, model, m) for m in range(block.start, block.stop)]
+
+    parts = Parallel(n_jobs=n_jobs)(
+        delayed(sets.scores)(models[group], seeds(group, block)) for group, block in tasks
+    )
+    scores = np.empty((len(models), n_sets))
+    for task, part in zip(tasks, parts, strict=True):
+        scores[task] = part
+    return scores
 
 
 def perturbation_scorer(
@@ -403,7 +407,7 @@ def perturbation_scorer(
     check_integer("n_replicas", n_replicas, 1)
     _check_aggregate(aggregate)
     check_scorer(scoring)
-    _check_is_perturbation(perturbation)
+    _check_perturbation(perturbation)
     return _PerturbationScorer(
         scoring, perturbation, n_sets, n_replicas, aggregate, int(random_state)
     )
@@ -461,7 +465,7 @@ def is_tied_best(aggregated: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 def perturbed_counts(
     models: Sequence[Any],
-    sampler: _Sampler,
+    sampler: TableSampler,
     is_case: NDArray[np.bool_],
     case_label: Any,
     n_replicas: int,
@@ -486,113 +490,141 @@ def _counts(
 
 
 def _perturbed_block(
-    sampler: _Sampler, n_replicas: int, seeds: Sequence[np.random.SeedSequence]
+    sampler: TableSampler, n_replicas: int, seeds: Sequence[np.random.SeedSequence]
 ) -> Any:
     draws = [sampler.draw(n_replicas, np.random.default_rng(seed)) for seed in seeds]
     return sampler.assemble(draws, n_replicas)
 
 
-def _score_block(
-    models: Sequence[Any],
-    y: NDArray,
-    scorer: Callable[..., float],
-    sampler: _Sampler,
-    n_replicas: int,
-    seeds: Sequence[np.random.SeedSequence],
-    n_rows: int | None = None,
-) -> NDArray[np.float64]:
-    """Scores of shape (n_models, n_sets) on the sets that belong to the seeds.
+@dataclass(frozen=True)
+class _BlockScorer:
+    """How models are scored on sets that are stacked in one block."""
 
-    With ``n_rows`` each set is made and predicted in parts of that many of the table's rows.
-    """
-    if n_rows is not None:
-        parts = [
-            _scores_in_parts(models, y, scorer, sampler, n_replicas, seed, n_rows) for seed in seeds
-        ]
-        return np.stack(parts, axis=1)
-    block = _perturbed_block(sampler, n_replicas, seeds)
-    return _scores_of_sets(models, block, y, scorer, len(seeds))
+    y: NDArray
+    scorer: Callable[..., float]
 
+    @cached_property
+    def metric(self) -> tuple[Any, Callable[..., NDArray]] | None:
+        """The case label and the score as a function of counts, where it is one."""
+        return count_metric(self.scorer, np.unique(self.y))
 
-def _scores_in_parts(
-    models: Sequence[Any],
-    y: NDArray,
-    scorer: Callable[..., float],
-    sampler: _Sampler,
-    n_replicas: int,
-    seed: np.random.SeedSequence,
-    n_rows: int,
-) -> NDArray[np.float64]:
-    """Scores of shape (n_models,) on one set that is never whole: counts add up over its parts."""
-    classes = np.unique(y)
-    metric = _count_metric(scorer, classes)
-    assert metric is not None  # or the set would not be split
-    is_case = y == metric[0]
-    counts = np.zeros((2, len(models)), dtype=np.int64)
-    for rows, part in sampler.parts(n_replicas, np.random.default_rng(seed), n_rows):
+    @cached_property
+    def is_case(self) -> NDArray[np.bool_]:
+        return self.y == self.metric[0] if self.metric else np.zeros(len(self.y), dtype=bool)
+
+    def scores(self, models: Sequence[Any], block: Any, n_sets: int) -> NDArray[np.float64]:
+        """Return scores of shape (n_models, n_sets), with one prediction a model."""
+        scores = np.empty((len(models), n_sets))
         for q, model in enumerate(models):
-            flagged = _flagged(model.predict(part), metric[0], classes)
-            if flagged is None:  # a third class, which no count holds
-                _warn_of_size(sampler, n_replicas)
-                return _score_block(models, y, scorer, sampler, n_replicas, [seed])[:, 0]
-            counts[:, q] += np.ravel(_counts(flagged, is_case[rows], 1))
-        del part  # before the next one is made
-    n_pos = n_replicas * int(is_case.sum())
-    return metric[1](*counts, n_pos, n_replicas * len(y) - n_pos)
+            flagged = None if self.metric is None else self.flagged(model.predict(block))
+            if flagged is None:
+                scores[q] = self._set_by_set(model, block, n_sets)
+            else:
+                counts = _counts(flagged, self.is_case, n_sets)
+                scores[q] = self.from_counts(*counts, flagged.size // n_sets // len(self.y))
+        return scores
+
+    def flagged(self, predicted: ArrayLike) -> NDArray[np.bool_] | None:
+        """Mark what is predicted a case; None if a prediction is neither of the two classes."""
+        predicted = np.asarray(predicted)
+        flagged = predicted == self.y[self.is_case][0]
+        is_other = predicted == self.y[~self.is_case][0]
+        return flagged if np.array_equal(~flagged, is_other) else None
+
+    def from_counts(self, tp: NDArray, fp: NDArray, n_replicas: int) -> NDArray[np.float64]:
+        assert self.metric is not None  # or nothing would be counted
+        n_pos = n_replicas * int(self.is_case.sum())
+        return self.metric[1](tp, fp, n_pos, n_replicas * len(self.y) - n_pos)
+
+    def _set_by_set(self, model: Any, block: Any, n_sets: int) -> list[float]:
+        """Return scores of any scorer, from one prediction of the whole block."""
+        n_rows = len(block) // n_sets
+        slices = [slice(m * n_rows, (m + 1) * n_rows) for m in range(n_sets)]
+        sets = [block.iloc[s] if isinstance(block, pd.DataFrame) else block[s] for s in slices]
+        replay = _Replay(model, block, sets, slices)
+        repeated = np.tile(self.y, n_rows // len(self.y))
+        return [_one_number("scoring", self.scorer(replay, part, repeated)) for part in sets]
 
 
-def _scores_of_sets(
-    models: Sequence[Any], block: Any, y: NDArray, scorer: Callable[..., float], n_sets: int
+def scores_of_models(
+    models: Sequence[Any], X: Any, y: NDArray, scorer: Callable[..., float]
 ) -> NDArray[np.float64]:
-    """Scores of shape (n_models, n_sets) on stacked sets, with one prediction a model."""
-    classes = np.unique(y)
-    from_counts = _count_metric(scorer, classes) if len(classes) == 2 else None
-    scores = np.empty((len(models), n_sets))
-    for q, model in enumerate(models):
-        row = None
-        if from_counts is not None:
-            row = _scores_from_counts(from_counts, model.predict(block), y, classes, n_sets)
-        scores[q] = _scores_set_by_set(scorer, model, block, y, n_sets) if row is None else row
-    return scores
+    """Return the score of each model on samples as they are, of shape (n_models,)."""
+    return _BlockScorer(y, scorer).scores(models, X, 1)[:, 0]
 
 
-def _scores_from_counts(
-    metric: tuple[Any, Callable[..., NDArray]],
-    predicted: ArrayLike,
-    y: NDArray,
-    classes: NDArray,
-    n_sets: int,
-) -> NDArray[np.float64] | None:
-    """Scores on all sets at once; None if a prediction is neither of the two classes."""
-    case_label, function = metric
-    flagged = _flagged(predicted, case_label, classes)
-    if flagged is None:
+@dataclass(frozen=True)
+class _Sets:
+    """Perturbed sets of one validation set."""
+
+    sampler: TableSampler
+    n_replicas: int
+    blocks: _BlockScorer
+    n_rows: int | None = None  # of the table that a part of a set is made of; None for no parts
+
+    def scores(
+        self, models: Sequence[Any], seeds: Sequence[np.random.SeedSequence]
+    ) -> NDArray[np.float64]:
+        """Return scores of shape (n_models, n_sets) on the sets that belong to the seeds."""
+        if self.n_rows is not None:
+            parts = [self._scores_in_parts(models, seed, self.n_rows) for seed in seeds]
+            return np.stack(parts, axis=1)
+        block = _perturbed_block(self.sampler, self.n_replicas, seeds)
+        return self.blocks.scores(models, block, len(seeds))
+
+    def _scores_in_parts(
+        self, models: Sequence[Any], seed: np.random.SeedSequence, n_rows: int
+    ) -> NDArray[np.float64]:
+        """Return scores on one set that is never whole: counts add up over its parts."""
+        counts = np.zeros((2, len(models)), dtype=np.int64)
+        rng = np.random.default_rng(seed)
+        for rows, part in self.sampler.parts(self.n_replicas, rng, n_rows):
+            for q, model in enumerate(models):
+                flagged = self.blocks.flagged(model.predict(part))
+                if flagged is None:  # a third class, which no count holds
+                    self._warn_of_size()
+                    return replace(self, n_rows=None).scores(models, [seed])[:, 0]
+                counts[:, q] += np.ravel(_counts(flagged, self.blocks.is_case[rows], 1))
+            del part  # before the next one is made
+        tp, fp = counts
+        return self.blocks.from_counts(tp, fp, self.n_replicas)
+
+    def per_block(self, budget: float) -> int:
+        """Return how many sets fit into a block, or into ``budget`` bytes, at least one.
+
+        A block has one size whatever the number of workers: the last bits of a matrix product, and
+        with them the nearest neighbour among equally near ones, depend on how many rows it has.
+        """
+        size = self._row_bytes * self.sampler.table.n_samples
+        return max(1, int(min(budget, BLOCK_BYTES) // size))
+
+    @property
+    def _row_bytes(self) -> int:
+        """How many bytes one sample's replicas take in a set.
+
+        A cell's random number, its perturbed value and the model's own copy of it; labels and
+        probabilities a row.
+        """
+        return (24 * self.sampler.table.n_features + 64) * self.n_replicas
+
+    def rows_per_part(self, budget: float) -> int | None:
+        """Return how many samples a set beyond ``budget`` is split into; None for no split."""
+        if self._row_bytes * self.sampler.table.n_samples <= budget:
+            return None
+        if self.sampler.can_be_split and self.blocks.metric is not None:
+            return max(1, int(budget // (2 * self._row_bytes)))  # labels and scores take room too
+        self._warn_of_size()
         return None
-    is_case = y == case_label
-    n_rows = flagged.size // n_sets
-    n_pos = n_rows * int(is_case.sum()) // len(y)
-    tp, fp = _counts(flagged, is_case, n_sets)
-    return function(tp, fp, n_pos, n_rows - n_pos)
 
-
-def _flagged(predicted: ArrayLike, case_label: Any, classes: NDArray) -> NDArray[np.bool_] | None:
-    """Mark what is predicted a case; None if a prediction is neither of the two classes."""
-    predicted = np.asarray(predicted)
-    other_label = classes[0] if case_label == classes[1] else classes[1]
-    flagged = predicted == case_label
-    return flagged if np.array_equal(~flagged, predicted == other_label) else None
-
-
-def _scores_set_by_set(
-    scorer: Callable[..., float], model: Any, block: Any, y: NDArray, n_sets: int
-) -> list[float]:
-    """Scores of any scorer, from one prediction of the whole block."""
-    n_rows = len(block) // n_sets
-    slices = [slice(m * n_rows, (m + 1) * n_rows) for m in range(n_sets)]
-    sets = [block.iloc[s] if isinstance(block, pd.DataFrame) else block[s] for s in slices]
-    replay = _Replay(model, block, sets, slices)
-    repeated = np.tile(y, n_rows // len(y))
-    return [_one_number("scoring", scorer(replay, part, repeated)) for part in sets]
+    def _warn_of_size(self) -> None:
+        size = self._row_bytes * self.sampler.table.n_samples / 2**20
+        warnings.warn(
+            f"memory_budget is exceeded: one perturbed set takes about {size:,.0f} MiB. It is "
+            "split only for scores that count right and wrong predictions of two classes, such as "
+            "F1 or Intervention Efficiency, under this package's own mechanisms. Take fewer "
+            "n_replicas or samples, or a larger memory_budget.",
+            stacklevel=4,
+        )
 
 
 class _Replay:
@@ -626,137 +658,14 @@ class _Replay:
         return respond
 
 
-def _ratio(numerator: NDArray, denominator: NDArray, zero_division: float) -> NDArray[np.float64]:
-    result = np.full(np.broadcast(numerator, denominator).shape, float(zero_division))
-    return np.divide(numerator, denominator, out=result, where=np.asarray(denominator) != 0)
-
-
-def accuracy_from_counts(
-    tp: NDArray, fp: NDArray, n_pos: float, n_neg: float
-) -> NDArray[np.float64]:
-    """Accuracy from true and false positives."""
-    return (tp + n_neg - fp) / (n_pos + n_neg)
-
-
-def f_from_counts(
-    tp: NDArray,
-    fp: NDArray,
-    n_pos: NDArray | float,
-    n_neg: NDArray | float,  # noqa: ARG001
-    *,
-    beta: float = 1.0,
-    zero_division: float = 0.0,
-) -> NDArray[np.float64]:
-    """F-beta from true and false positives."""
-    weight = beta**2
-    return _ratio((1 + weight) * tp, tp + fp + weight * n_pos, zero_division)
-
-
-def _count_metric(
-    scorer: Callable[..., float], classes: NDArray
-) -> tuple[Any, Callable[..., NDArray]] | None:
-    """Return (case label, function of counts) for a scorer whose metric depends on counts alone.
-
-    None for every other scorer, and where it has settings that are not known here.
-    """
-    function = getattr(scorer, "_score_func", None)
-    if function is None or getattr(scorer, "_response_method", None) != "predict":
-        return None
-    settings = dict(getattr(scorer, "_kwargs", {}))
-    sign = getattr(scorer, "_sign", 1)
-    case_label = settings.pop("pos_label", 1)
-    if settings.pop("average", "binary") != "binary":
-        return None
-    if settings.get("zero_division") == "warn":
-        del settings["zero_division"]
-
-    symmetric = {metrics.accuracy_score: (), metrics.balanced_accuracy_score: ()}
-    asymmetric = {
-        metrics.precision_score: ("zero_division",),
-        metrics.recall_score: ("zero_division",),
-        metrics.f1_score: ("zero_division",),
-        metrics.fbeta_score: ("beta", "zero_division"),
-        intervention_efficiency_score: ("capacity", "zero_division"),
-    }
-    if not np.isfinite(settings.get("beta", 1.0)):  # recall, in the limit
-        return None
-    if function in symmetric:
-        case_label = classes[1]
-    elif function not in asymmetric or case_label not in classes:
-        return None
-    if set(settings) - set({**symmetric, **asymmetric}[function]):
-        return None
-
-    def from_counts(tp: NDArray, fp: NDArray, n_pos: float, n_neg: float) -> NDArray[np.float64]:
-        zero = settings.get("zero_division", 0.0)
-        if function is metrics.accuracy_score:
-            value = accuracy_from_counts(tp, fp, n_pos, n_neg)
-        elif function is metrics.balanced_accuracy_score:
-            value = (tp / n_pos + (n_neg - fp) / n_neg) / 2
-        elif function is metrics.precision_score:
-            value = _ratio(tp, tp + fp, zero)
-        elif function is metrics.recall_score:
-            value = tp / n_pos
-        elif function is intervention_efficiency_score:
-            value = _efficiency_from_counts(tp, fp, n_pos, n_neg, settings["capacity"])
-        else:
-            value = f_from_counts(tp, fp, n_pos, n_neg, **settings)
-        return sign * value
-
-    return case_label, from_counts
-
-
-def _sets_per_block(sampler: _Sampler, n_replicas: int, budget: float) -> int:
-    """How many perturbed sets fit into a block, or into ``budget`` bytes, at least one.
-
-    A block has one size whatever the number of workers: the last bits of a matrix product, and
-    with them the nearest neighbour among equally near ones, depend on how many rows it has.
-    """
-    size = _row_bytes(sampler, n_replicas) * sampler.table.n_samples
-    return max(1, int(min(budget, BLOCK_BYTES) // size))
-
-
-def _row_bytes(sampler: _Sampler, n_replicas: int) -> int:
-    """Return how many bytes one sample's replicas take in a set.
-
-    A cell's random number, its perturbed value and the model's own copy of it; labels and
-    probabilities a row.
-    """
-    return (24 * sampler.table.n_features + 64) * n_replicas
-
-
-def _rows_per_part(
-    sampler: _Sampler, n_replicas: int, budget: float, scorer: Callable[..., float], y: NDArray
-) -> int | None:
-    """How many samples a set that is larger than ``budget`` is split into; None for no split."""
-    row = _row_bytes(sampler, n_replicas)
-    if row * sampler.table.n_samples <= budget:
-        return None
-    classes = np.unique(y)
-    if sampler.can_be_split and len(classes) == 2 and _count_metric(scorer, classes) is not None:
-        return max(1, int(budget // (2 * row)))  # half: labels and the scorer take room as well
-    _warn_of_size(sampler, n_replicas)
-    return None
-
-
-def _warn_of_size(sampler: _Sampler, n_replicas: int) -> None:
-    size = _row_bytes(sampler, n_replicas) * sampler.table.n_samples / 2**20
-    warnings.warn(
-        f"memory_budget is exceeded: one perturbed set takes about {size:,.0f} MiB. It is split "
-        "only for scores that count right and wrong predictions of two classes, such as F1 or "
-        "Intervention Efficiency, under this package's own mechanisms. Take fewer n_replicas or "
-        "samples, or a larger memory_budget.",
-        stacklevel=4,
-    )
-
-
 def set_seed(seed: np.random.SeedSequence, model: int | None, m: int) -> np.random.SeedSequence:
     """Return the seed of perturbed set ``m``: common to all models, or one model's own."""
     key = (0, m) if model is None else (1, model, m)
     return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
 
 
-def _break_tie(tied: NDArray[np.intp], tie_break: str, seed: np.random.SeedSequence) -> int:
+def break_tie(tied: NDArray[np.intp], tie_break: str, seed: np.random.SeedSequence) -> int:
+    """Return the one of the tied models that the rule picks."""
     if tie_break == "random":
         key = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2))
         return int(np.random.default_rng(key).choice(tied))
@@ -764,11 +673,32 @@ def _break_tie(tied: NDArray[np.intp], tie_break: str, seed: np.random.SeedSeque
 
 
 def _aggregate(
-    scores: NDArray[np.float64], aggregate: float | Callable[[NDArray[np.float64]], float]
+    scores: NDArray[np.float64],
+    aggregate: float | Callable[[NDArray[np.float64]], float],
+    names: Sequence[str],
 ) -> NDArray[np.float64]:
     if not callable(aggregate):
-        return _quantile(scores, aggregate)
-    return np.array([_one_number("aggregate", aggregate(row.copy())) for row in scores])
+        return quantile_of_rows(scores, aggregate)
+    found = np.array([_one_number("aggregate", aggregate(row.copy())) for row in scores])
+    if np.isnan(found).any():
+        bad = names[int(np.isnan(found).argmax())]
+        raise ValueError(f"aggregate gave NaN for model {bad!r}; it must give a number.")
+    return found
+
+
+def quantile_of_rows(scores: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+    """Return each row's quantile; next to an infinite score, which has no middle, that score."""
+    with np.errstate(invalid="ignore"):
+        found = np.quantile(scores, share, axis=1)
+    infinite = np.isinf(scores).any(axis=1)
+    if infinite.any():
+        low, high = (
+            np.quantile(scores[infinite], share, axis=1, method=side)
+            for side in ("lower", "higher")
+        )
+        between = np.where(np.isinf(high), high, found[infinite])
+        found[infinite] = np.where(np.isinf(low) | (low == high), low, between)
+    return found
 
 
 def _scores(name: str, value: Any, shape: tuple[int, ...], as_in: str = "") -> NDArray[np.float64]:
@@ -778,23 +708,6 @@ def _scores(name: str, value: Any, shape: tuple[int, ...], as_in: str = "") -> N
     if np.isnan(scores).any():
         raise ValueError(f"{name} must not be NaN, got {shown(value)}.")
     return scores
-
-
-def _quantile(scores: NDArray[np.float64], share: float) -> NDArray[np.float64]:
-    """Return each row's quantile; next to an infinite score, which has no middle, that score."""
-    infinite = np.isinf(scores).any(axis=1)
-    if not infinite.any():
-        return np.quantile(scores, share, axis=1)
-    found = np.empty(len(scores))
-    found[~infinite] = np.quantile(scores[~infinite], share, axis=1)
-    low, high = (
-        np.quantile(scores[infinite], share, axis=1, method=side) for side in ("lower", "higher")
-    )
-    with np.errstate(invalid="ignore"):
-        between = np.quantile(scores[infinite], share, axis=1)
-    between = np.where(np.isinf(high), high, between)
-    found[infinite] = np.where(np.isinf(low) | (low == high), low, between)
-    return found
 
 
 def _refuse_nan(
@@ -840,7 +753,8 @@ def _check_models(models: Any) -> tuple[list[str], list[Any]]:
     return names, candidates
 
 
-def _check_labels_of_validation(X: Any, y: ArrayLike) -> NDArray:
+def check_validation_data(X: Any, y: ArrayLike) -> NDArray:
+    """Return the labels; refuse those of one class or of another number than the samples."""
     labels = check_column("y", y)
     check_samples("X", X, len(labels))
     if len(pd.unique(labels)) < 2:
@@ -859,13 +773,13 @@ def _check_aggregate(aggregate: Any) -> None:
     check_number("aggregate", aggregate, 0, 1)
 
 
-def _check_is_perturbation(perturbation: Any) -> None:
+def _check_perturbation(perturbation: Any) -> Perturbation:
     if not isinstance(perturbation, Perturbation):
         raise TypeError(f"perturbation must be a Perturbation, got {perturbation!r}.")
+    return perturbation
 
 
-def _check_perturbation(perturbation: Any, X: Any) -> Perturbation:
-    _check_is_perturbation(perturbation)
-    if hasattr(perturbation, "mechanisms_"):
+def _fitted_perturbation(perturbation: Any, X: Any) -> Perturbation:
+    if hasattr(_check_perturbation(perturbation), "mechanisms_"):
         return perturbation
     return copy.copy(perturbation).fit(X)

@@ -36,8 +36,8 @@ from sklearn.utils import compute_class_weight, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pvf._checks import naming
-
-Array = NDArray[np.float64]
+from pvf.multiplicity.scores import Array
+from pvf.multiplicity.search import GradientSteps, Samples
 
 #: Elements of one (samples × training rows) block: it should stay in the processor's cache, but
 #: hold at least SMALLEST_BLOCK samples for the matrix products.
@@ -163,7 +163,7 @@ class RashomonBall:
         return length
 
 
-def training_loss(model: Any, X: Any, y: Any, sample_weight: Any) -> TrainingLoss:
+def training_loss(model: Any, samples: Samples) -> TrainingLoss:
     """Read the objective that ``model`` minimised on its training data.
 
     Raises
@@ -179,8 +179,8 @@ def training_loss(model: Any, X: Any, y: Any, sample_weight: Any) -> TrainingLos
             "logistic regression are exact for two."
         )
     with naming("X_train"):
-        design = design_matrix(model, X)
-    positive, weight = _labels(model, y, len(design), sample_weight)
+        design = design_matrix(model, samples.X_train)
+    positive, weight = _labels(model, samples.y_train, samples.weight)
     counts = weight > 0
     design, positive, weight = design[counts], positive[counts], weight[counts]
     total = weight.sum()
@@ -209,20 +209,14 @@ def design_matrix(model: Any, X: Any) -> Array:
     return np.column_stack([X, np.ones(len(X))]) if model.fit_intercept else X
 
 
-def _labels(model: Any, y: Any, n: int, sample_weight: Any) -> tuple[NDArray[np.bool_], Array]:
+def _labels(model: Any, y: NDArray, weight: Array) -> tuple[NDArray[np.bool_], Array]:
     """Return which samples are positive and what each weighs in the objective."""
-    y = np.asarray(y)
-    if y.shape != (n,):
-        raise ValueError(f"y_train must have shape ({n},) like X_train, got {y.shape}.")
     unknown = ~np.isin(y, model.classes_)
     if unknown.any():
         raise ValueError(
             f"y_train must hold the model's classes {model.classes_.tolist()}, "
             f"got {y[unknown][0]!r}."
         )
-    weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=float)
-    if weight.shape != (n,) or not (weight >= 0).all() or not weight.sum() > 0:
-        raise ValueError(f"sample_weight must be {n} numbers of at least 0, not all 0.")
     positive = y == model.classes_[1]
     # Since 1.7, scikit-learn balances classes by their weight, not by their number.
     takes_weight = "sample_weight" in signature(compute_class_weight).parameters
@@ -294,55 +288,29 @@ def _refuse_separable(loss: TrainingLoss, hessian: Array) -> None:
 
 def extreme_scores(
     model: LogisticRegression,
-    X_train: Any,
-    y_train: Any,
-    X: Any,
+    samples: Samples,
     epsilon: float,
     *,
-    sample_weight: Any = None,
-    tol: float = 1e-9,
-    max_iter: int = 100,
-    n_jobs: int | None = None,
+    tol: float,
+    max_iter: int,
+    n_jobs: int | None,
 ) -> tuple[Array, Array, float]:
-    """Smallest and largest score that a model within the level gives each sample.
+    """Return the smallest and largest score that a model within the level gives each sample.
 
-    Parameters
-    ----------
-    model : fitted LogisticRegression or LogisticRegressionCV of two classes
-    X_train, y_train, sample_weight
-        What it was fitted on.
-    X : array-like of shape (n_samples, n_features)
-    epsilon : float
-    tol : float
-        Largest distance, in score, from what no model can exceed.
-    max_iter : int
-        Most quasi-Newton steps.
-    n_jobs : int or None
-
-    Returns
-    -------
-    scores : ndarray of shape (2, n_samples)
-    gap : ndarray of shape (2, n_samples)
-    beyond : float
-        By how much the model's loss is above the smallest.
+    They come with the gap to what no model can exceed, both of shape (2, n_samples), and with how
+    far the model's loss is above the smallest.
     """
-    loss = training_loss(model, X_train, y_train, sample_weight)
+    loss = training_loss(model, samples)
     with naming("X"):
-        design = design_matrix(model, X)
+        design = design_matrix(model, samples.X)
     targets, inverse = np.unique(design, axis=0, return_inverse=True)
     loss, targets, free = _identified(loss, targets)
     w, hessian = minimum(loss)
     ball, lower = _ball(loss, w, hessian, epsilon)
     aims = solve_triangular(lower, targets.T, lower=True).T
     centre = targets @ w
-    inner, outer = _extremes(
-        ball,
-        np.vstack([-aims, aims]),
-        np.concatenate([-centre, centre]),
-        tol=tol,
-        max_iter=max_iter,
-        n_jobs=n_jobs,
-    )
+    both_ways = np.vstack([-aims, aims]), np.concatenate([-centre, centre])
+    inner, outer = _extremes(ball, *both_ways, tol, max_iter, n_jobs)
     inner, outer = inner.reshape(2, -1), outer.reshape(2, -1)
     # The first row is the negative class's score.
     scores = np.stack([expit(-inner[0]), expit(inner[1])])
@@ -403,13 +371,7 @@ def _own_excess(loss: TrainingLoss, ball: RashomonBall, w: Array, lower: Array) 
 
 
 def _extremes(
-    ball: RashomonBall,
-    aims: Array,
-    centre: Array,
-    *,
-    tol: float,
-    max_iter: int,
-    n_jobs: int | None,
+    ball: RashomonBall, aims: Array, centre: Array, tol: float, max_iter: int, n_jobs: int | None
 ) -> tuple[Array, Array]:
     """Return the largest logit of each aim that was reached, and a bound that none exceeds."""
     # The blocks do not depend on the number of workers, so that neither do the bits.
@@ -624,40 +586,26 @@ def _path_to_level(ball: RashomonBall, aim: Array) -> Iterator[_PathPoint]:
         low, crossed = (low, new.u) if new.loss > ball.excess else (new.u, crossed)
 
 
-def gradient_scores(
-    model: LogisticRegression,
-    X_train: Any,
-    y_train: Any,
-    X: Any,
-    epsilon: float,
-    *,
-    sample_weight: Any,
-    learning_rate: float,
-    momentum: float,
-    score_target: float,
-    max_iter: int,
-) -> Array:
-    """Scores after gradient steps on the logit, until the next step would leave the level.
+def gradient_scores(model: Any, samples: Samples, epsilon: float, steps: GradientSteps) -> Array:
+    """Return scores after gradient steps on the logit, until the next would leave the level.
 
     The gradient of a sample's logit is the sample itself, so that every step goes the same way and
     the loss is convex along it: the number of steps is found by bisection.
-
-    Returns
-    -------
-    scores : ndarray of shape (2, n_samples)
     """
-    loss = training_loss(model, X_train, y_train, sample_weight)
+    loss = training_loss(model, samples)
     with naming("X"):
-        design = design_matrix(model, X)
+        design = design_matrix(model, samples.X)
     targets, inverse = np.unique(design, axis=0, return_inverse=True)
-    velocity = np.cumsum(momentum ** np.arange(max_iter))
-    length = learning_rate * np.append(0, np.cumsum(velocity))
+    velocity = np.cumsum(steps.momentum ** np.arange(steps.max_iter))
+    length = steps.learning_rate * np.append(0, np.cumsum(velocity))
     level = loss.value(loss.coef) + epsilon
     ends = []
     for sign in (-1, 1):
         taken = np.empty(len(targets))
         for block in gen_batches(len(targets), max(1, BLOCK // len(loss.rows))):
-            taken[block] = _steps_within(loss, sign * targets[block], length, level, score_target)
+            taken[block] = _steps_within(
+                loss, sign * targets[block], length, level, steps.score_target
+            )
         moved = sign * length[taken.astype(int)] * (targets**2).sum(axis=1)
         ends.append(expit(targets @ loss.coef + moved)[inverse.reshape(-1)])
     return np.stack(ends)

@@ -8,14 +8,35 @@ leave when their loss is above the level.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch.func import functional_call, grad, vmap
 
-Weights = dict[str, torch.Tensor]
+from pvf.multiplicity.search import GradientSteps, Samples
+
+
+class _Torch:
+    """PyTorch, which is imported when something of it is used."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        try:
+            return getattr(import_module("torch"), name)
+        except ModuleNotFoundError as error:
+            raise ModuleNotFoundError(
+                "Networks are perturbed with PyTorch: pip install 'pvf[torch]'."
+            ) from error
+
+
+if TYPE_CHECKING:
+    import torch
+else:
+    torch = _Torch()
+
+Weights = dict[str, "torch.Tensor"]
 
 #: Bytes of one copy's activations on the loss data below which copies are evaluated together.
 #: Larger ones fall out of the processor's cache, and one copy after the other is faster.
@@ -37,7 +58,7 @@ class _Task:
 
     def logits(self, weights: Weights, inputs: torch.Tensor) -> torch.Tensor:
         """Return (n, n_classes); a single logit z becomes (-z/2, z/2), with the same scores."""
-        out = functional_call(self.module, (weights, self.buffers), (inputs,))
+        out = torch.func.functional_call(self.module, (weights, self.buffers), (inputs,))
         out = out.reshape(len(inputs), -1)
         return torch.cat([-out / 2, out / 2], dim=1) if out.shape[1] == 1 else out
 
@@ -50,7 +71,7 @@ class _Task:
     def losses(self, weights: Weights) -> torch.Tensor:
         """Return the loss of each stacked copy."""
         if self.n_together > 1:
-            return vmap(self.loss, chunk_size=self.n_together)(weights)
+            return torch.func.vmap(self.loss, chunk_size=self.n_together)(weights)
         n_copies = len(next(iter(weights.values())))
         return torch.stack(
             [self.loss({k: v[i] for k, v in weights.items()}) for i in range(n_copies)]
@@ -70,63 +91,46 @@ class _Task:
 
 def extreme_scores(
     module: torch.nn.Module,
-    X_train: Any,
-    y_train: Any,
-    X: Any,
+    samples: Samples,
     epsilon: float,
-    *,
-    sample_weight: Any,
-    learning_rate: float,
-    momentum: float,
-    score_target: float,
-    max_iter: int,
+    steps: GradientSteps,
     budget: float,
 ) -> NDArray[np.float64]:
-    """Scores of the models that gradient steps find for each sample and class.
-
-    Returns
-    -------
-    scores : ndarray of shape (2, n_samples) or (n_classes, n_samples, n_classes)
-        As `pvf.perturb_scores` gives them.
-    """
+    """Return the scores of the models that gradient steps find, as `pvf.perturb_scores` does."""
     was_training = module.training
     module.eval()
     try:
-        task = _task(module, X_train, y_train, sample_weight)
-        samples = _tensor("X", X, task.inputs)
-        search = _Search(task, epsilon, learning_rate, momentum, score_target, max_iter)
-        found = search.run(samples, _copies_within(task, budget))
+        task = _task(module, samples)
+        inputs = _tensor("X", samples.X, task.inputs)
+        found = _Search(task, epsilon, steps).run(inputs, _copies_within(task, budget))
     finally:
         module.train(was_training)
     return found[:, :, 1] if found.shape[2] == 2 else found
 
 
-def _task(module: torch.nn.Module, X: Any, y: Any, sample_weight: Any) -> _Task:
+def _task(module: torch.nn.Module, samples: Samples) -> _Task:
     """Check the data and move it to where the module's weights are."""
     weights = {name: value.detach() for name, value in module.named_parameters()}
     if not weights:
         raise ValueError("model must have weights to perturb, got a module without parameters.")
     like = next(iter(weights.values()))
-    inputs = _tensor("X_train", X, like)
+    inputs = _tensor("X_train", samples.X_train, like)
     with torch.no_grad():
         n_logits = module(inputs[:1]).numel()
     n_classes = max(2, n_logits)
-    labels = np.asarray(y)
+    labels, share = samples.y_train, samples.weight / samples.weight.sum()
     if labels.shape != (len(inputs),) or not np.isin(labels, np.arange(n_classes)).all():
         raise ValueError(
             f"y_train must be {len(inputs)} labels from 0 to {n_classes - 1} for a torch module, "
             f"got shape {labels.shape} with values {np.unique(labels)[:5].tolist()}."
         )
-    share = np.ones(len(inputs)) if sample_weight is None else np.asarray(sample_weight, float)
-    if share.shape != (len(inputs),) or not (share >= 0).all() or not share.sum() > 0:
-        raise ValueError(f"sample_weight must be {len(inputs)} numbers of at least 0, not all 0.")
     return _Task(
         module=module,
         weights=weights,
         buffers={name: value.detach() for name, value in module.named_buffers()},
         inputs=inputs,
         labels=torch.as_tensor(labels.astype(np.int64), device=like.device),
-        share=torch.as_tensor(share / share.sum(), dtype=like.dtype, device=like.device),
+        share=torch.as_tensor(share, dtype=like.dtype, device=like.device),
         single=n_logits == 1,
         n_together=_copies_together(module, inputs),
     )
@@ -175,10 +179,7 @@ class _Search:
 
     task: _Task
     epsilon: float
-    learning_rate: float
-    momentum: float
-    score_target: float
-    max_iter: int
+    steps: GradientSteps
 
     def run(self, samples: torch.Tensor, n_copies: int) -> NDArray[np.float64]:
         """Return (n_classes, n_samples, n_classes)."""
@@ -198,13 +199,13 @@ class _Search:
         self, x: torch.Tensor, target: torch.Tensor, best: torch.Tensor, level: torch.Tensor
     ) -> torch.Tensor:
         """Return the best scores within the level of each copy."""
-        gradient = vmap(grad(self.task.target_logit))
-        score = vmap(self.task.scores)
+        gradient = torch.func.vmap(torch.func.grad(self.task.target_logit))
+        score = torch.func.vmap(self.task.scores)
         index = torch.arange(len(x), device=x.device)
         weights = {k: v.expand(len(x), *v.shape).clone() for k, v in self.task.weights.items()}
         velocity = {k: torch.zeros_like(v) for k, v in weights.items()}
-        alive = _of_target(best, target) < self.score_target
-        for _ in range(self.max_iter):
+        alive = _of_target(best, target) < self.steps.score_target
+        for _ in range(self.steps.max_iter):
             if not alive.all():
                 index, x, target = index[alive], x[alive], target[alive]
                 weights = {k: v[alive] for k, v in weights.items()}
@@ -212,14 +213,16 @@ class _Search:
             if not len(index):
                 break
             rise = gradient(weights, x, target)
-            velocity = {k: self.momentum * velocity[k] + rise[k] for k in rise}
-            weights = {k: v + self.learning_rate * velocity[k] for k, v in weights.items()}
+            velocity = {k: self.steps.momentum * velocity[k] + rise[k] for k in rise}
+            weights = {k: v + self.steps.learning_rate * velocity[k] for k, v in weights.items()}
             with torch.no_grad():
                 inside = self.task.losses(weights) <= level
                 scores = score(weights, x)
             better = inside & (_of_target(scores, target) > _of_target(best[index], target))
             best[index[better]] = scores[better]
-            alive = inside & (_of_target(scores, target) < self.score_target) & _moves(velocity)
+            alive = (
+                inside & (_of_target(scores, target) < self.steps.score_target) & _moves(velocity)
+            )
         return best
 
 

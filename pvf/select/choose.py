@@ -22,20 +22,20 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.class_weight import compute_sample_weight
 from threadpoolctl import threadpool_limits
 
+from pvf import counts
 from pvf._checks import check_integer, check_number
 from pvf.metrics import (
-    _bootstrap_efficiency,
-    _efficiency_from_counts,
+    bootstrap_efficiency,
     intervention_efficiency_scorer,
 )
 from pvf.multiplicity import ambiguity, multiplicity_table, rashomon_set
 from pvf.perturbation import (
+    CellMechanism,
     GaussianNoise,
     Mechanism,
     NominalFlip,
     OrdinalShift,
     Perturbation,
-    _OneDrawACell,
 )
 from pvf.pmv import PAPER_NOISE_LEVELS, pmv_scorer
 from pvf.select.candidates import columns_to_screen, make_pool, strength_alone
@@ -174,7 +174,7 @@ def recommended_model(tied: Mapping[str, Sequence[str]]) -> str:
     return tied["PVF"][0]
 
 
-class WhereObserved(_OneDrawACell):
+class WhereObserved(CellMechanism):
     """Perturb the values that are there; a missing one stays missing.
 
     Other mechanisms refuse missing values, since they could not tell what to make of them. Models
@@ -195,10 +195,10 @@ class WhereObserved(_OneDrawACell):
            [1.06,  nan]])
     """
 
-    def __init__(self, mechanism: _OneDrawACell, levels: Sequence[Any] | None = None) -> None:
+    def __init__(self, mechanism: CellMechanism, levels: Sequence[Any] | None = None) -> None:
         self.mechanism = mechanism
         self.levels = levels
-        self._source = mechanism._source  # type: ignore[misc]  # the wrapped one's numbers
+        self.source = mechanism.source  # type: ignore[misc]  # the wrapped one's numbers
 
     def __repr__(self) -> str:
         return f"WhereObserved({self.mechanism!r})"
@@ -209,10 +209,11 @@ class WhereObserved(_OneDrawACell):
         self.mechanism.fit(learnt)  # type: ignore[attr-defined]  # every mechanism has it
         return self
 
-    def _prepare(self, column: Any) -> Callable[[NDArray[np.float64]], NDArray]:
+    def prepare(self, column: Any) -> Callable[[NDArray[np.float64]], NDArray]:
+        """Return what perturbs the values that are there by draws."""
         series = pd.Series(column)
         seen = series.notna().to_numpy()
-        change = self.mechanism._prepare(series[seen])
+        change = self.mechanism.prepare(series[seen])
 
         def with_gaps(draws: NDArray[np.float64]) -> NDArray:
             changed = change(draws[:, seen])
@@ -505,7 +506,7 @@ def _expected(
     """Return the seconds that each stage will take, from a few candidates and one sample."""
     rng, n_sets, n_replicas = np.random.default_rng(0), settings["n_sets"], settings["n_replicas"]
     n_probed = min(n_sets, max(1, PROBE_ROWS // (n_replicas * len(X_val))))
-    sampler, prepare = timed(lambda: noise_at(sigma=settings["sigma"])._prepare(X_val))
+    sampler, prepare = timed(lambda: noise_at(sigma=settings["sigma"]).prepare(X_val))
 
     def perturbed() -> pd.DataFrame:
         draws = [sampler.draw(n_replicas, rng) for _ in range(n_probed)]
@@ -605,7 +606,7 @@ def _pmv_scores(
 
 def _efficiency(flagged: NDArray[np.bool_], case: NDArray[np.bool_], capacity: float) -> float:
     tp, fp = (flagged & case).sum(), (flagged & ~case).sum()
-    return float(_efficiency_from_counts(tp, fp, case.sum(), (~case).sum(), capacity))
+    return float(counts.intervention_efficiency(tp, fp, case.sum(), (~case).sum(), capacity))
 
 
 def _judged(
@@ -648,7 +649,7 @@ def _resampled(
     """IE in bootstrap resamples within each class; the same resamples for every model."""
     rng = np.random.default_rng(seed)
     weight, gamma = np.ones(len(case)), np.array([capacity])
-    return _bootstrap_efficiency(case, flagged, weight, gamma, n, rng)[:, 0]
+    return bootstrap_efficiency(case, flagged, weight, gamma, n, rng)[:, 0]
 
 
 def _differences(
@@ -688,12 +689,12 @@ def _stability(
         flags[:, rows].astype(float) @ rng.multinomial(n, np.full(n, 1 / n), n_bootstraps).T
         for rows, n in ((case, n_pos), (~case, n_neg))
     )
-    resampled = _efficiency_from_counts(tp, fp, n_pos, n_neg, capacity)
+    resampled = counts.intervention_efficiency(tp, fp, n_pos, n_neg, capacity)
     pick = int(tied_best(scores)[0])
     best_again = np.isclose(resampled[pick], resampled.max(axis=0), rtol=1e-9)
     lead = np.quantile(resampled[pick] - resampled, 0.025, axis=1)
     found, false = (flags[pick] & case).sum(), (flags[pick] & ~case).sum()
-    now, one_fewer = _efficiency_from_counts(
+    now, one_fewer = counts.intervention_efficiency(
         np.array([found, max(found - 1, 0)]), false, n_pos, n_neg, capacity
     )
     return {

@@ -78,6 +78,7 @@ MULTIPLICITY = pvf.MultiplicityDisplay.from_scores(SCORES)
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "GaussianNoise": (pvf.GaussianNoise, {"scale": 0.1}),
     "GaussianNoise.fit": (pvf.GaussianNoise(0.1).fit, {"column": X[:, 0]}),
+    "GaussianNoise.prepare": (pvf.GaussianNoise(0.1).prepare, {"column": X[:, 0]}),
     "GaussianNoise.sample": (
         pvf.GaussianNoise(0.1).sample,
         {"column": X[:, 0], "size": 2, "rng": np.random.default_rng(0)},
@@ -110,6 +111,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "MultiplicityDisplay.plot": (MULTIPLICITY.plot, {"kind": "worst"}),
     "NominalFlip": (pvf.NominalFlip, {"probability": 0.1}),
     "NominalFlip.fit": (pvf.NominalFlip(0.1).fit, {"column": Y}),
+    "NominalFlip.prepare": (pvf.NominalFlip(0.1).fit(Y).prepare, {"column": Y}),
     "NominalFlip.sample": (
         pvf.NominalFlip(0.1).fit(Y).sample,
         {"column": Y, "size": 2, "rng": np.random.default_rng(0)},
@@ -119,12 +121,14 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {"probability": 0.1, "decay": 1.0, "order": ["a", "b"], "values": np.array([0.0, 1.5])},
     ),
     "OrdinalShift.fit": (pvf.OrdinalShift(0.1, 1).fit, {"column": Y}),
+    "OrdinalShift.prepare": (pvf.OrdinalShift(0.1, 1).fit(Y).prepare, {"column": Y}),
     "OrdinalShift.sample": (
         pvf.OrdinalShift(0.1, 1).fit(Y).sample,
         {"column": Y, "size": 2, "rng": np.random.default_rng(0)},
     ),
     "Perturbation": (pvf.Perturbation, {"mechanisms": pvf.GaussianNoise(0.1)}),
     "Perturbation.fit": (pvf.Perturbation(pvf.GaussianNoise(0.1)).fit, {"X": X}),
+    "Perturbation.prepare": (FITTED.prepare, {"X": X}),
     "Perturbation.sample": (
         FITTED.sample,
         {"X": X, "n_replicas": 2, "rng": np.random.default_rng(0)},
@@ -289,6 +293,7 @@ SEEDS = {"10**30"}  # a seed has no upper end
 LEGAL: dict[str, set[str]] = {
     "GaussianNoise:scale": {"1.5", "10**30"},
     "GaussianNoise.fit:column": {"own, shorter"},
+    "GaussianNoise.prepare:column": {"own, shorter", "empty"},
     "GaussianNoise.sample:column": {"own, shorter"},
     "InterventionEfficiencyDisplay:efficiency": GAPS,
     "InterventionEfficiencyDisplay:name": {"text"},
@@ -310,13 +315,16 @@ LEGAL: dict[str, set[str]] = {
     "MultiplicityDisplay.from_scores:scores": {"own, shorter"},
     "MultiplicityDisplay.from_scores:tol": {"1.5", "10**30"},
     "NominalFlip.fit:column": {"texts", "own, shorter"},
+    "NominalFlip.prepare:column": {"own, shorter", "empty"},
     "NominalFlip.sample:column": {"own, shorter"},
     "OrdinalShift:decay": {"1.5", "10**30"},
     "OrdinalShift:order": {"texts"},
     "OrdinalShift.fit:column": {"own, shorter"},
+    "OrdinalShift.prepare:column": {"own, shorter", "empty"},
     "OrdinalShift.sample:column": {"own, shorter"},
     "Perturbation:mechanisms": {"empty"},  # every column stays as it is
     "Perturbation.fit:X": {"own, shorter"},
+    "Perturbation.prepare:X": {"own, shorter"},
     "Perturbation.sample:X": {"own, shorter"},
     "PerturbationValidationResult:aggregated": {"own, an inf"},
     "PerturbationValidationResult:scores": {"own, an inf"},

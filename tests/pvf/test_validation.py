@@ -39,7 +39,8 @@ from pvf import (
     perturbation_scorer,
     perturbation_validation,
 )
-from pvf.validation import _quantile, perturbed_counts, set_seed, tied_best
+from pvf.metrics import count_metric
+from pvf.validation import perturbed_counts, quantile_of_rows, set_seed, tied_best
 
 NOISE = Perturbation(GaussianNoise(0.4))
 SMALL = {"n_sets": 12, "n_replicas": 3, "random_state": 0}
@@ -457,19 +458,41 @@ def test_scorers_give_what_they_give_set_by_set(problem, name):
 
 
 @pytest.mark.parametrize("name", COUNT_SCORERS)
-def test_count_scorers_never_score_set_by_set(problem, name):
+def test_count_scorers_never_score_set_by_set(problem, name, monkeypatch):
     """Scorers that depend on counts are called once in all, for their own checks."""
     _, _, X, y, trees = problem
     scorer, calls = COUNT_SCORERS[name], []
-
-    class Counting(type(scorer)):
-        def __call__(self, *args, **kwargs):
-            calls.append(args)
-            return super().__call__(*args, **kwargs)
-
-    counting = Counting(scorer._score_func, scorer._sign, scorer._kwargs, scorer._response_method)
-    perturbation_validation(trees, X, y, perturbation=NOISE, scoring=counting, **SMALL)
+    kind = type(scorer)
+    score = kind.__call__
+    monkeypatch.setattr(kind, "__call__", lambda *args: calls.append(args) or score(*args))
+    perturbation_validation(trees, X, y, perturbation=NOISE, scoring=scorer, **SMALL)
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("name", OTHER_SCORERS)
+def test_other_scorers_are_not_taken_for_counts(name):
+    """What depends on more than counts, or has unknown settings, is left to the scorer."""
+    assert count_metric(OTHER_SCORERS[name], np.array([0, 1])) is None
+
+
+def test_a_users_metric_of_a_known_name_is_the_users():
+    """A metric that is only called like scikit-learn's is not taken for it."""
+
+    def f1_score(y_true, y_pred):
+        return 0.5
+
+    assert count_metric(make_scorer(f1_score), np.array([0, 1])) is None
+
+
+@pytest.mark.parametrize("label", ["1", 1, "M, B", np.str_("M"), np.int64(1), True], ids=repr)
+def test_case_label_is_read_as_it_was_given(label):
+    """The text that a scorer prints of its label does not hide what the label is."""
+    scorer = make_scorer(metrics.f1_score, pos_label=label)
+    classes = np.array(["0", label] if isinstance(label, str) else [0, label])
+    found, score = count_metric(scorer, classes)
+    assert found == label
+    assert isinstance(found, str) == isinstance(label, str)
+    assert score(3, 1, 4, 6) == pytest.approx(0.75)
 
 
 def test_names_and_scorers_are_the_same(problem):
@@ -496,21 +519,23 @@ def test_labels_of_any_kind(problem, labels):
     for container in (np.array, list, pd.Series, lambda v: pd.Series(v, dtype="category")):
         kinds = [np.where(part == 1, case, other).tolist() for part in (y_train, y)]
         tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X_train, kinds[0])
-        for scoring in (
-            intervention_efficiency_scorer(0.2, pos_label=case),
-            make_scorer(metrics.f1_score, pos_label=case),
+        for plain_scoring, scoring in (
+            (
+                intervention_efficiency_scorer(0.2),
+                intervention_efficiency_scorer(0.2, pos_label=case),
+            ),
+            ("f1", make_scorer(metrics.f1_score, pos_label=case)),
         ):
             scores = perturbation_validation(
                 [tree], X, container(kinds[1]), perturbation=NOISE, scoring=scoring, **SMALL
             ).scores
             plain = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X_train, y_train)
-            name = scoring._score_func is metrics.f1_score
             expected = perturbation_validation(
                 [plain],
                 X,
                 y,
                 perturbation=NOISE,
-                scoring="f1" if name else intervention_efficiency_scorer(0.2),
+                scoring=plain_scoring,
                 **SMALL,
             ).scores
             np.testing.assert_array_equal(scores, expected)
@@ -759,7 +784,7 @@ def test_parts_of_a_set_hold_the_set_s_own_numbers(problem, perturbation, table,
     X = table(problem[2])
     fitted = Perturbation(perturbation.mechanisms).fit(X)
     whole = pd.DataFrame(fitted.sample(X, 3, np.random.default_rng(4)))
-    parts = fitted._prepare(X).parts(3, np.random.default_rng(4), n_rows)
+    parts = fitted.prepare(X).parts(3, np.random.default_rng(4), n_rows)
     seen = 0
     for rows, part in parts:
         places = [j * len(X) + i for j in range(3) for i in range(len(X))[rows]]
@@ -853,7 +878,7 @@ INF = np.inf
 def test_quantiles_next_to_infinite_scores(row, share, expected):
     """Between a number and an infinite score every point is infinite; the numbers stay."""
     finite = [0.1, 0.4, 0.2, 0.9]
-    found = _quantile(np.array([finite, row[::-1]]), share)
+    found = quantile_of_rows(np.array([finite, row[::-1]]), share)
     assert found[0] == np.quantile(finite, share)
     assert found[1] == pytest.approx(expected)
 
@@ -1100,7 +1125,7 @@ def test_perturbed_counts_are_the_confusion_matrix(problem):
     _, _, X, y, trees = problem
     fitted = Perturbation(NOISE.mechanisms).fit(X)
     seeds = [set_seed(np.random.SeedSequence(0), None, m) for m in range(5)]
-    tp, fp = perturbed_counts(trees, fitted._prepare(X), y == 1, 1, 3, seeds)
+    tp, fp = perturbed_counts(trees, fitted.prepare(X), y == 1, 1, 3, seeds)
     assert tp.shape == fp.shape == (8, 5)
     for m, seed in enumerate(seeds):
         perturbed = fitted.sample(X, 3, np.random.default_rng(seed))

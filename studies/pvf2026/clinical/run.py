@@ -37,10 +37,10 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from pvf import counts
 from pvf._checks import check_integer, check_interval, check_number
-from pvf.metrics import _efficiency_from_counts
 from pvf.perturbation import GaussianNoise, Mechanism, NominalFlip, OrdinalShift, Perturbation
-from pvf.validation import f_from_counts, is_tied_best, perturbed_counts, set_seed
+from pvf.validation import is_tied_best, perturbed_counts, set_seed
 from studies.data import datasets
 from studies.data.files import obtain
 from studies.kit.results import run_blocks
@@ -586,8 +586,10 @@ def _expected(tied: NDArray[np.bool_], external: NDArray[np.float64], rule: str)
 
 def scores_from_counts(tp: NDArray, fp: NDArray, n_pos: float, n_neg: float) -> NDArray[np.float64]:
     """Return every metric of `METRICS`, stacked along a new first axis."""
-    efficiencies = [_efficiency_from_counts(tp, fp, n_pos, n_neg, gamma) for gamma in CAPACITIES]
-    return np.stack([*efficiencies, f_from_counts(tp, fp, n_pos, n_neg)])
+    efficiencies = [
+        counts.intervention_efficiency(tp, fp, n_pos, n_neg, gamma) for gamma in CAPACITIES
+    ]
+    return np.stack([*efficiencies, counts.f1(tp, fp, n_pos, n_neg)])
 
 
 def _plain_scores(
@@ -605,7 +607,7 @@ def _common_counts(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return counts of shape (n_candidates, n_sets) on perturbed sets that all share."""
     X = problem.X_validation
-    sampler = _perturbation(problem, sigma)._prepare(X)
+    sampler = _perturbation(problem, sigma).prepare(X)
     return perturbed_counts(
         problem.trees,
         sampler,

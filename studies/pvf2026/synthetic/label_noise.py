@@ -10,9 +10,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from pvf import counts
 from pvf._checks import check_finite, check_integer, check_interval
-from pvf.metrics import _efficiency_from_counts
-from pvf.validation import f_from_counts
 from studies.kit import claims
 
 __all__ = ["MODELS", "compare_gaps", "decide", "flipped_scores", "penalties", "verdict"]
@@ -81,8 +80,8 @@ def _all_scores(tp: NDArray, fp: NDArray, n_pos: NDArray, n_neg: NDArray) -> dic
         "accuracy": (tp + n_neg - fp) / (n_pos + n_neg),
         "precision": tp / (tp + fp),
         "recall": tp / n_pos,
-        "F1": f_from_counts(tp, fp, n_pos, n_neg),
-        "IE@0.1": _efficiency_from_counts(tp, fp, n_pos, n_neg, 0.1),
+        "F1": counts.f1(tp, fp, n_pos, n_neg),
+        "IE@0.1": counts.intervention_efficiency(tp, fp, n_pos, n_neg, 0.1),
     }
 
 

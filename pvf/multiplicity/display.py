@@ -1,0 +1,229 @@
+"""Pictures of the Rashomon Capacity over samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pvf import plotting
+from pvf._checks import (
+    check_array,
+    check_axes,
+    check_finite,
+    check_integer,
+    check_interval,
+    check_shape,
+    check_text,
+    shown,
+)
+from pvf.multiplicity.capacity import capacity_tail, rashomon_capacity
+from pvf.multiplicity.scores import (
+    Array,
+    as_scores,
+    check_sample_names,
+    class_scores,
+    n_classes,
+    positive_scores,
+    widest_range,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass
+class MultiplicityDisplay:
+    """Rashomon Capacity over the samples: its distribution, its tail, its worst samples.
+
+    Made by `from_scores`, or from capacities that are known already.
+
+    Parameters
+    ----------
+    capacity : ndarray of shape (n_samples,)
+        m_C of each sample, in effective classes.
+    scores : ndarray of shape (n_models, n_samples), optional
+        Scores of each sample's most contested class; the worst samples are drawn from them.
+    contested_class : ndarray of int of shape (n_samples,), optional
+        That class.
+    samples : ndarray of shape (n_samples,), optional
+        Names of the samples; 0, 1, ... by default.
+    name : str, optional
+        What the legend calls the Rashomon set.
+
+    Attributes
+    ----------
+    ax_, figure_
+        The Matplotlib objects, once plotted.
+
+    Examples
+    --------
+    >>> display = MultiplicityDisplay.from_scores([[0.2, 0.6, 0.5], [0.4, 0.3, 0.5]])
+    >>> display.capacity.round(3)
+    array([1.024, 1.047, 1.   ])
+    >>> ax = display.plot(kind="worst", n_worst=2).ax_
+    """
+
+    capacity: Array
+    scores: Array | None = None
+    contested_class: NDArray[np.intp] | None = None
+    samples: NDArray[Any] | None = None
+    name: str | None = None
+    ax_: Any = field(default=None, init=False, repr=False)
+    figure_: Any = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Check what was given, so that a slip isn't found only when it is drawn."""
+        self.capacity = check_finite("capacity", self.capacity)
+        check_shape("capacity", self.capacity, (-1,))
+        n_samples = len(self.capacity)
+        if self.scores is not None:
+            self.scores = check_interval("scores", self.scores, 0, 1)
+            check_shape("scores", self.scores, (-1, n_samples), as_in="capacity")
+        if self.contested_class is not None:
+            contested = check_array("contested_class", self.contested_class)
+            check_shape("contested_class", contested, (n_samples,), as_in="capacity")
+            if contested.dtype.kind not in "iu":
+                raise TypeError(f"contested_class must hold whole numbers, got {shown(contested)}.")
+        if self.samples is not None:
+            check_sample_names("samples", self.samples, n_samples, "capacity")
+        check_text("name", self.name)
+
+    @classmethod
+    def from_scores(
+        cls,
+        scores: ArrayLike,
+        *,
+        samples: ArrayLike | None = None,
+        name: str | None = None,
+        tol: float = 1e-9,
+        n_jobs: int | None = None,
+    ) -> MultiplicityDisplay:
+        """Compute the capacities, and keep what the worst samples are drawn from.
+
+        Parameters
+        ----------
+        scores : array-like of shape (n_models, n_samples) or (n_models, n_samples, n_classes)
+            Probabilities.
+        samples : array-like of shape (n_samples,), optional
+            Names of the samples.
+        name : str, optional
+            Name in the legend.
+        tol, n_jobs
+            As in `rashomon_capacity`.
+
+        Returns
+        -------
+        MultiplicityDisplay
+        """
+        array = as_scores(scores)
+        if samples is not None:
+            check_sample_names("samples", samples, array.shape[1])
+        check_text("name", name)
+        capacity = rashomon_capacity(array, tol=tol, n_jobs=n_jobs)
+        contested, _, _ = widest_range(array)
+        if n_classes(array) == 2:
+            of_class = positive_scores(array)
+        else:
+            of_class = class_scores(array)[:, np.arange(array.shape[1]), contested]
+        names = None if samples is None else np.asarray(samples)
+        return cls(capacity, of_class, contested, names, name)
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        kind: Literal["distribution", "tail", "worst"] = "distribution",
+        n_worst: int = 10,
+        **line_kwargs: Any,
+    ) -> MultiplicityDisplay:
+        """Draw one of three pictures.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        kind : "distribution", "tail" or "worst", default="distribution"
+            The cumulative distribution of the capacity; its mean over the samples with the largest
+            values against their share, with the top 1% and 5% marked; or every model's score for
+            the samples with the largest capacity.
+        n_worst : int, default=10
+            How many samples the last one shows.
+        **line_kwargs
+            Passed on to the line.
+
+        Returns
+        -------
+        MultiplicityDisplay
+            Itself, with ``ax_`` and ``figure_``.
+        """
+        draw = {"distribution": self._draw_distribution, "tail": self._draw_tail}
+        if not isinstance(kind, str) or kind not in (*draw, "worst"):
+            raise ValueError(f"kind must be 'distribution', 'tail' or 'worst', got {shown(kind)}.")
+        check_integer("n_worst", n_worst, 1)
+        with plotting.style():
+            self.ax_ = check_axes(ax) or plotting.new_axes()
+            self.figure_ = self.ax_.figure
+            if kind == "worst":
+                self._draw_worst(n_worst, line_kwargs)
+            else:
+                draw[kind]({"label": self.name, **line_kwargs})
+            if self.ax_.get_legend_handles_labels()[1]:
+                plotting.as_written(self.ax_.legend().get_texts())
+        return self
+
+    def _draw_distribution(self, line_kwargs: dict[str, Any]) -> None:
+        ordered = np.sort(self.capacity)
+        share = np.arange(1, len(ordered) + 1) / len(ordered)
+        self.ax_.step(np.append(1, ordered), np.append(0, share), where="post", **line_kwargs)
+        self.ax_.set(
+            xlabel="Rashomon Capacity (effective classes)",
+            ylabel="Share of samples at or below",
+            ylim=(0, 1.02),
+        )
+
+    def _draw_tail(self, line_kwargs: dict[str, Any]) -> None:
+        ordered = np.sort(self.capacity)[::-1]
+        share = np.arange(1, len(ordered) + 1) / len(ordered)
+        (line,) = self.ax_.plot(
+            100 * share, np.cumsum(ordered) / (share * len(ordered)), **line_kwargs
+        )
+        marks = np.array([0.01, 0.05])
+        tails = [capacity_tail(self.capacity, mark) for mark in marks]
+        self.ax_.plot(100 * marks, tails, "o", color=line.get_color())
+        self.ax_.set(
+            xscale="log",
+            xlabel="Samples with the largest capacity (% of all)",
+            ylabel="Their mean capacity (effective classes)",
+        )
+        self.ax_.set_xticks([1, 5, 10, 50, 100], ["1", "5", "10", "50", "100"])
+        self.ax_.minorticks_off()
+
+    def _draw_worst(self, n_worst: int, line_kwargs: dict[str, Any]) -> None:
+        if self.scores is None or self.contested_class is None:
+            raise ValueError("scores must be given to draw the worst samples.")
+        worst = np.argsort(-self.capacity, kind="stable")[:n_worst]
+        names = np.arange(len(self.capacity)) if self.samples is None else self.samples
+        for row, sample in enumerate(worst):
+            score = self.scores[:, sample]
+            self.ax_.hlines(row, score.min(), score.max(), color="0.75", zorder=1)
+            self.ax_.plot(
+                score,
+                np.full(len(score), row),
+                "|",
+                **{"color": plotting.PALETTE[0], "markersize": 9, **line_kwargs},
+            )
+        self.ax_.set(
+            xlim=(-0.02, 1.02),  # marks at 0 and 1 stay whole
+            xlabel="Score of the most contested class, one mark a model",
+            ylabel="Sample, class (capacity)",
+            yticks=range(len(worst)),
+            yticklabels=[
+                f"{plotting.label(names[i])}, {self.contested_class[i]} ({self.capacity[i]:.2f})"
+                for i in worst
+            ],
+        )
+        plotting.as_written(self.ax_.get_yticklabels())
+        self.ax_.invert_yaxis()

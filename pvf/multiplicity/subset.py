@@ -1,0 +1,153 @@
+"""A few models that keep most of the capacity of many."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pvf._checks import check_bool, check_integer, check_number
+from pvf._seeds import Seed, generator_of
+from pvf.multiplicity import _channel
+from pvf.multiplicity.scores import LN2, Array, as_scores, class_scores, n_classes, positive_scores
+
+
+def greedy_subset(
+    scores: ArrayLike,
+    size: int,
+    *,
+    start: int | Literal["random"] = 0,
+    random_state: Seed = None,
+    return_path: bool = False,
+    tol: float = 1e-9,
+) -> Any:
+    """Few models that keep most of the capacity: greedy selection, section 5.
+
+    From one model on, the model is added that raises the mean capacity over the samples most. Only
+    samples that a model changes are computed again: those whose smallest or largest score it
+    exceeds, or, with more than two classes, to which its divergence from the centre is larger than
+    the capacity so far.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_models, n_samples) or (n_models, n_samples, n_classes)
+        Probabilities.
+    size : int
+        How many models to select.
+    start : int or "random", default=0
+        The first model; the paper draws it.
+    random_state : int, SeedSequence, Generator, RandomState or None
+        What draws it.
+    return_path : bool, default=False
+        Whether to return the mean capacity after each addition.
+    tol : float, default=1e-9
+        As in `rashomon_capacity`.
+
+    Returns
+    -------
+    indices : ndarray of int of shape (size,)
+        In the order of selection; of equally good models the first.
+    path : ndarray of shape (size,)
+        If ``return_path``: mean capacity of the first one, two, ... models.
+
+    Examples
+    --------
+    >>> scores = [[0.5, 0.5], [0.6, 0.5], [0.4, 0.9], [0.9, 0.5]]
+    >>> indices, path = greedy_subset(scores, 3, return_path=True)
+    >>> print(indices, path.round(3))
+    [0 2 3] [1.    1.056 1.134]
+    """
+    array = as_scores(scores)
+    n_models = len(array)
+    size = check_integer("size", size, 1)
+    rng = generator_of(random_state)
+    check_bool("return_path", return_path)
+    tol = check_number("tol", tol, 1e-13)
+    if size > n_models:
+        raise ValueError(f"size must be at most the {n_models} models of scores, got {size}.")
+    if isinstance(start, str):
+        if start != "random":
+            raise ValueError(f"start must be an index or 'random', got {start!r}.")
+        start = int(rng.integers(n_models))
+    start = check_integer("start", start, 0)
+    if start >= n_models:
+        raise ValueError(f"start must be an index below {n_models}, got {start}.")
+    growing = _growing(array, tol)
+    chosen = [start]
+    path = [growing.add(start)]
+    while len(chosen) < size:
+        left = np.setdiff1d(np.arange(n_models), chosen)
+        gains = [growing.mean_with(candidate) for candidate in left]
+        chosen.append(int(left[int(np.argmax(gains))]))
+        path.append(growing.add(chosen[-1]))
+    return (np.array(chosen), np.array(path)) if return_path else np.array(chosen)
+
+
+class _GrowingTwo:
+    """A growing set of models of two classes: its extremes say all."""
+
+    def __init__(self, positive: Array) -> None:
+        self.positive = positive
+        self.low = np.full(positive.shape[1], np.inf)
+        self.high = np.full(positive.shape[1], -np.inf)
+        self.capacity = np.ones(positive.shape[1])
+
+    def _with(self, model: int) -> Array:
+        score = self.positive[model]
+        changed = np.flatnonzero((score < self.low) | (score > self.high))
+        low = np.minimum(self.low[changed], score[changed])
+        high = np.maximum(self.high[changed], score[changed])
+        capacity = self.capacity.copy()
+        capacity[changed] = np.exp2(_channel.two_class_capacity(low, high)[0] / LN2)
+        return capacity
+
+    def mean_with(self, model: int) -> float:
+        return float(self._with(model).mean())
+
+    def add(self, model: int) -> float:
+        self.capacity = self._with(model)
+        self.low = np.minimum(self.low, self.positive[model])
+        self.high = np.maximum(self.high, self.positive[model])
+        return float(self.capacity.mean())
+
+
+class _GrowingMany:
+    """A growing set of models of more classes, with each sample's centre."""
+
+    def __init__(self, rows: Array, tol: float) -> None:
+        self.rows = rows  # (samples × models × classes)
+        self.tol = tol
+        self.members: list[int] = []
+        self.upper = np.full(len(rows), -1.0)
+        self.centre = np.full((len(rows), rows.shape[2]), 1 / rows.shape[2])
+        self.capacity = np.ones(len(rows))
+
+    def _solve(self, model: int) -> tuple[NDArray[np.intp], Array, Array, Array]:
+        """Return which samples the model changes, with their new bounds and centres."""
+        divergence = _channel.divergence(self.rows[:, model], self.centre)
+        changed = np.flatnonzero(divergence > self.upper)
+        rows = self.rows[changed][:, [*self.members, model]]
+        lower, upper, weights = _channel.many_class_capacity(rows, self.tol * LN2, 100)
+        return changed, lower, upper, np.matmul(weights[:, None, :], rows)[:, 0]
+
+    def mean_with(self, model: int) -> float:
+        changed, lower, _, _ = self._solve(model)
+        capacity = self.capacity.copy()
+        capacity[changed] = np.exp2(lower / LN2)
+        return float(capacity.mean())
+
+    def add(self, model: int) -> float:
+        changed, lower, upper, centre = self._solve(model)
+        self.capacity[changed] = np.exp2(lower / LN2)
+        self.upper[changed] = upper
+        self.centre[changed] = centre
+        self.members.append(model)
+        return float(self.capacity.mean())
+
+
+def _growing(array: NDArray[Any], tol: float) -> _GrowingTwo | _GrowingMany:
+    """Return the set of no models yet, of which there are two kinds."""
+    if n_classes(array) == 2:
+        return _GrowingTwo(positive_scores(array))
+    return _GrowingMany(np.ascontiguousarray(class_scores(array).swapaxes(0, 1)), tol)

@@ -9,10 +9,9 @@ result and the data given, or is marked as stated by the author.
 from __future__ import annotations
 
 import functools
-import itertools
 import numbers
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -22,12 +21,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest
-from sklearn import config_context
 from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import type_of_target
 
 import pvf
-from pvf import render
+from pvf import multiplicity, render
 from pvf._checks import (
     check_capacity,
     check_integer,
@@ -37,17 +35,9 @@ from pvf._checks import (
     naming,
     shown,
 )
-from pvf._outputs import write_whole
+from pvf._score_draws import interval, plausible_scores
 from pvf._seeds import seed_sequence
 from pvf.metrics import intervention_efficiency_counts, intervention_efficiency_score
-from pvf.multiplicity import (
-    ambiguity,
-    capacity_tail,
-    discrepancy,
-    multiplicity_table,
-    rashomon_set,
-)
-from pvf.render import counted, number, span
 from pvf.validation import (
     PerturbationValidationResult,
     _break_tie,
@@ -60,7 +50,7 @@ from pvf.validation import (
 __all__ = ["ModelCard", "model_card"]
 
 #: Cases below which a validation sample is called small: Collins, Ogundimu and Altman (2016).
-FEW_CASES = 100
+ADVISED_CASES = 100
 
 #: Names of aggregates that are recognised from the scores.
 _AGGREGATES: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
@@ -69,7 +59,6 @@ _AGGREGATES: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] 
     "mean": lambda scores: scores.mean(axis=1),
     "minimum": lambda scores: scores.min(axis=1),
 }
-
 
 #: The file in ``pvf/templates`` by which a card is written.
 _TEMPLATE = "model_card.j2"
@@ -152,12 +141,7 @@ class ModelCard:
         """
         if not isinstance(path, str | os.PathLike):
             raise TypeError(f"path must be a path, got {shown(path)}.")
-        path = Path(path)
-        writers = {".md": self.to_markdown, ".html": self.to_html}
-        if path.suffix.lower() not in writers:
-            raise ValueError(f"path must end in .md or .html, got {path.name!r}.")
-        write_whole(path, writers[path.suffix.lower()]().encode())
-        return path
+        return render.save(path, {".md": self.to_markdown, ".html": self.to_html})
 
 
 def model_card(
@@ -287,9 +271,9 @@ def model_card(
     >>> print(card.to_markdown().splitlines()[6])
     | Selected model | model 10 |
     """
-    optional = {"metric": metric, "intended_use": intended_use, "data_name": data_name}
-    _check_texts(title=title, unit=unit, **_given(optional))
-    _check_mappings(**_given({"data": data, "kinds": kinds}))
+    texts = {"title": title, "unit": unit, "intended_use": intended_use, "data_name": data_name}
+    _check_texts(**texts, metric=metric)
+    _check_mappings(data={} if data is None else data, kinds={} if kinds is None else kinds)
     if not isinstance(limits, list | tuple) or not all(isinstance(text, str) for text in limits):
         raise TypeError(f"limits must be a sequence of texts, got {shown(limits)}.")
     _check_result(result)
@@ -308,16 +292,13 @@ def model_card(
         n_resamples=check_integer("n_resamples", n_resamples, 100),
         seed=seed_sequence(random_state),
         n_contested=check_integer("n_contested", n_contested, 0),
-        unit=unit,
     )
-    stated_texts = {"intended_use": intended_use, "data_name": data_name, "data": data or {}}
-    return _card(title, subject, stated_texts | {"stated": stated}, limits)
+    lists = {"data": list((data or {}).items()), "limits": limits, "stated": list(stated.items())}
+    return _card(subject, texts | lists)
 
 
-def _card(
-    title: str, subject: _Subject, stated: dict[str, Any], limits: Sequence[str]
-) -> ModelCard:
-    """Compute all that a card shows."""
+def _card(subject: _Subject, statements: dict[str, Any]) -> ModelCard:
+    """Compute all that a card shows beside what its author states."""
     groups = [_group_facts(subject, place, group) for place, group in enumerate(subject.groups)]
     facts = _selection_facts(subject) | {
         f"{group['name']}_{name}": value
@@ -325,28 +306,19 @@ def _card(
         for name, value in group.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
-    said = [
-        *_limits_of_ties(subject, facts),
-        *_limits_of_samples(subject, facts),
-        *_limits_of_new_samples(subject, facts, bool(stated["stated"])),
-        *(f"{limit} (as stated)" for limit in limits),
-    ]
-    facts["n_limits"] = len(said)
-    first = subject.groups[0] if subject.groups else None
-    lists = {name: list(stated[name].items()) for name in ("data", "stated")}
-    details = {
-        **(stated | lists),
+    if "validation_score" in facts:
+        low, high = facts["validation_score_low"], facts["validation_score_high"]
+        others = np.delete(subject.result.unperturbed, subject.result.best_index)
+        facts["n_within_interval"] = int(((others >= low) & (others <= high)).sum())
+    details = statements | {
         "kind_of_model": _kind_of_model(subject.result.best_model),
-        "unit": subject.unit,
-        "level_of_intervals": subject.per_cent,
+        "level_of_intervals": f"{100 * subject.level:g}%",
         "seed": _seed_text(subject.result.seed),
-        "case": first.case if first else None,
-        "n_classes": 0 if first is None or first.classes is None else len(first.classes),
         "groups": groups,
         "choices": _choices(subject),
-        "limits": said,
+        "advised_cases": ADVISED_CASES,
     }
-    return ModelCard(title, MappingProxyType(facts), MappingProxyType(details))
+    return ModelCard(statements["title"], MappingProxyType(facts), MappingProxyType(details))
 
 
 # --- what the card is about ---------------------------------------------------------------------
@@ -383,13 +355,12 @@ class _Subject:
     n_resamples: int
     seed: np.random.SeedSequence
     n_contested: int
-    unit: str
 
     @functools.cached_property
     def members(self) -> NDArray[np.intp]:
         """The Rashomon set; a candidate of infinitely bad score is never in it."""
         able = np.flatnonzero(np.isfinite(self.result.aggregated))
-        return able[rashomon_set(-self.result.aggregated[able], self.epsilon)]
+        return able[multiplicity.rashomon_set(-self.result.aggregated[able], self.epsilon)]
 
     @functools.cached_property
     def traditional(self) -> int:
@@ -402,19 +373,13 @@ class _Subject:
         key = (*self.seed.spawn_key, *key)
         return np.random.default_rng(np.random.SeedSequence(self.seed.entropy, spawn_key=key))
 
-    @property
-    def per_cent(self) -> str:
-        return f"{100 * self.level:g}%"
-
 
 def _check_texts(**texts: Any) -> None:
     for name, value in texts.items():
+        if value is None and name not in ("title", "unit"):
+            continue
         if not isinstance(value, str) or not value.strip():
             raise TypeError(f"{name} must be a text that is not empty, got {value!r}.")
-
-
-def _given(optional: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in optional.items() if value is not None}
 
 
 def _check_mappings(**mappings: Any) -> None:
@@ -532,8 +497,7 @@ def _check_same_scores(
 
 def _capacity(capacity: float | None, scorer: Callable[..., float] | None) -> float | None:
     of_scorer = getattr(scorer, "_kwargs", {}).get("capacity")
-    if of_scorer is not None and not isinstance(of_scorer, numbers.Real):
-        of_scorer = None
+    of_scorer = of_scorer if isinstance(of_scorer, numbers.Real) else None
     if capacity is None:
         return None if of_scorer is None else float(of_scorer)
     check_capacity(check_number("capacity", capacity, 0, 1))
@@ -543,9 +507,8 @@ def _capacity(capacity: float | None, scorer: Callable[..., float] | None) -> fl
 
 
 def _epsilon(result: PerturbationValidationResult, epsilon: float | None) -> float:
-    if epsilon is None:
-        return 0.05 * abs(float(result.aggregated.max()))
-    return check_number("epsilon", epsilon, 0)
+    twentieth = 0.05 * abs(float(result.aggregated.max()))
+    return twentieth if epsilon is None else check_number("epsilon", epsilon, 0)
 
 
 def _confidence_level(level: float) -> float:
@@ -577,9 +540,8 @@ def _kind_of_model(model: Any) -> str:
 
 
 def _seed_text(seed: Any) -> str:
-    if isinstance(seed, np.random.SeedSequence):
-        return f"entropy {seed.entropy}, key {list(seed.spawn_key)}"
-    return f"{seed}"
+    is_sequence = isinstance(seed, np.random.SeedSequence)
+    return f"entropy {seed.entropy}, key {list(seed.spawn_key)}" if is_sequence else f"{seed}"
 
 
 def _selection_facts(subject: _Subject) -> dict[str, Any]:
@@ -627,17 +589,17 @@ def _choices(subject: _Subject) -> list[dict[str, Any]]:
     others = np.setdiff1d(np.arange(len(result.models)), result.tied)
     if others.size:
         choices["best candidate that does not tie"] = others[result.aggregated[others].argmax()]
-    return [
+    candidates = pd.DataFrame(
         {
-            "choice": choice,
-            "candidate": result.names[i],
-            "score": result.aggregated[i],
-            "low": result.scores[i].min(),
-            "high": result.scores[i].max(),
-            "unperturbed": result.unperturbed[i],
+            "candidate": pd.Series(result.names, dtype=object),
+            "score": result.aggregated,
+            "low": result.scores.min(axis=1),
+            "high": result.scores.max(axis=1),
+            "unperturbed": result.unperturbed,
         }
-        for choice, i in choices.items()
-    ]
+    )
+    shown = candidates.iloc[list(choices.values())].assign(choice=list(choices))
+    return shown.to_dict("records")
 
 
 # --- one group of samples -----------------------------------------------------------------------
@@ -645,10 +607,12 @@ def _choices(subject: _Subject) -> list[dict[str, Any]]:
 
 def _group_facts(subject: _Subject, place: int, group: _Group) -> dict[str, Any]:
     """Return what the card's tables say about one group of samples."""
-    models = subject.result.models
-    chosen = [models[i].predict(group.X) for i in (subject.result.best_index, subject.traditional)]
-    mine, theirs = map(np.asarray, chosen)
-    facts = {"name": group.name} | _data_facts(subject, group)
+    result = subject.result
+    chosen = (result.models[i] for i in (result.best_index, subject.traditional))
+    mine, theirs = (np.asarray(model.predict(group.X)) for model in chosen)
+    n_classes = 0 if group.classes is None else len(group.classes)
+    facts = {"name": group.name, "case": group.case, "n_classes": n_classes}
+    facts |= _data_facts(subject, group)
     facts["changed_predictions"] = int((mine != theirs).sum())
     if subject.capacity is not None and group.case is not None:
         facts |= _capacity_facts(mine == group.case, group.is_case, subject.capacity)
@@ -663,8 +627,7 @@ def _data_facts(subject: _Subject, group: _Group) -> dict[str, Any]:
     """Return what the samples hold."""
     frame = _frame(group.X)
     missing = frame.isna().to_numpy()
-    numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]
-    kinds = ["numeric" if is_numeric else "other" for is_numeric in numeric]
+    kinds = ["numeric" if pd.api.types.is_numeric_dtype(t) else "other" for t in frame.dtypes]
     if subject.kinds is not None:
         kinds = [str(kind) for kind in subject.kinds.values()]
     facts = {
@@ -713,8 +676,8 @@ def _multiplicity_facts(subject: _Subject, group: _Group) -> dict[str, Any]:
     scores, soft = _member_scores(subject, group)
     base = int(np.flatnonzero(subject.members == subject.result.best_index)[0])
     how: dict[str, Any] = {"base": base, "threshold": subject.threshold}
-    names = group.X.index if isinstance(group.X, pd.DataFrame) else range(len(group.y))
-    table = multiplicity_table(scores, **how, index=pd.Index(list(names), dtype=object))
+    names = pd.Index(list(_frame(group.X).index), dtype=object)
+    table = multiplicity.multiplicity_table(scores, **how, index=names)
     table["conflict"], table["label"] = table["n_decisions"] > 1, group.y
     capacity = table["capacity"].to_numpy()
     worst = table[capacity > 1].sort_values("capacity", ascending=False, kind="stable")
@@ -723,9 +686,9 @@ def _multiplicity_facts(subject: _Subject, group: _Group) -> dict[str, Any]:
         "soft": soft,
         "capacity_mean": float(capacity.mean()),
         "capacity_max": float(capacity.max()),
-        "capacity_tail": capacity_tail(capacity, 0.05),
-        "ambiguity": ambiguity(scores, **how),
-        "discrepancy": discrepancy(scores, **how),
+        "capacity_tail": multiplicity.capacity_tail(capacity, 0.05),
+        "ambiguity": multiplicity.ambiguity(scores, **how),
+        "discrepancy": multiplicity.discrepancy(scores, **how),
         "conflicts": int(table["conflict"].sum()),
         "by_class": by_class,
         "name_of_row": "name" if isinstance(group.X, pd.DataFrame) else "row",
@@ -758,8 +721,7 @@ def _by_class(table: pd.DataFrame, group: _Group) -> list[dict[str, Any]]:
     """Return who gets conflicting scores, class by class, cases first."""
     names = {label: f"class {label}" for label in group.classes}
     if group.case is not None:
-        others = [label for label in group.classes if label != group.case]
-        names = {group.case: "cases", others[0]: "others"}
+        names = {group.case: "cases"} | {c: "others" for c in names if c != group.case}
     parts = [(name, table[group.y == label]) for label, name in names.items()]
     return [
         {
@@ -779,19 +741,27 @@ def _by_class(table: pd.DataFrame, group: _Group) -> list[dict[str, Any]]:
 
 def _performance_facts(subject: _Subject, place: int, group: _Group) -> dict[str, Any]:
     """Return the selected model's score and its lead over the choice without perturbation."""
-    result, scorer = subject.result, subject.scorer
+    result, scorer, level = subject.result, subject.scorer, subject.level
     best, other = result.best_index, subject.traditional
     scores = result.unperturbed
     if group.name != "validation":
         scores = _scores_of_sets(result.models, group.X, group.y, scorer, 1)[:, 0]
-    models = [result.models[i] for i in dict.fromkeys((best, other))]  # once where they agree
-    drawn = _score_draws(models, group, scorer, subject.n_resamples, subject.rng(place))
-    tail = (1 - subject.level) / 2
+    metric = None if group.case is None else _count_metric(scorer, group.classes)
+    drawn = plausible_scores(
+        [result.models[i] for i in dict.fromkeys((best, other))],  # once where they agree
+        group.X,
+        group.y,
+        scorer,
+        from_counts=metric,
+        by_class=group.classes is not None,
+        n_draws=subject.n_resamples,
+        rng=subject.rng(place),
+    )
     gain = float(scores[best] - scores[other])
-    low, high = _interval(drawn[0], tail, scores[best])
-    gain_low, gain_high = _interval(drawn[0] - drawn[-1], tail, gain)
+    low, high = interval(drawn[0], level, scores[best])
+    gain_low, gain_high = interval(drawn[0] - drawn[-1], level, gain)
     return {
-        "bayes": _from_counts(group, scorer) is not None,
+        "bayes": metric is not None,
         "score": float(scores[best]),
         "score_low": low,
         "score_high": high,
@@ -802,162 +772,3 @@ def _performance_facts(subject: _Subject, place: int, group: _Group) -> dict[str
         "score_mean": float(scores.mean()),
         "score_best": float(scores.max()),
     }
-
-
-def _interval(draws: NDArray[np.float64], tail: float, estimate: float) -> tuple[float, float]:
-    """Return the middle of the draws, stretched to the estimate where that is an extreme."""
-    low, high = np.quantile(draws, [tail, 1 - tail])
-    return min(float(low), float(estimate)), max(float(high), float(estimate))
-
-
-def _score_draws(
-    models: Sequence[Any],
-    group: _Group,
-    scorer: Callable[..., float],
-    n_draws: int,
-    rng: np.random.Generator,
-) -> NDArray[np.float64]:
-    """Return scores of shape (n_models, n_draws) that show how certain they are, drawn together."""
-    from_counts = _from_counts(group, scorer)
-    if from_counts is None:
-        return _resampled_row_by_row(models, group, scorer, n_draws, rng)
-    label, function = from_counts
-    is_case = group.y == label
-    flagged = np.array([np.asarray(model.predict(group.X)) == label for model in models])
-    tp, fp = (_count_draws(flagged[:, part], n_draws, rng) for part in (is_case, ~is_case))
-    return function(tp, fp, int(is_case.sum()), int((~is_case).sum()))
-
-
-def _from_counts(group: _Group, scorer: Callable[..., float]) -> Any:
-    """Return the case label and the score as a function of counts, where it is one."""
-    return None if group.case is None else _count_metric(scorer, group.classes)
-
-
-def _count_draws(
-    flagged: NDArray[np.bool_], n_draws: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Return plausible numbers of flagged samples of one class, of shape (n_models, n_draws).
-
-    Each sample has one pattern of flags, one flag a model. The patterns' shares are drawn from
-    their posterior distribution, a Dirichlet whose prior gives every model's share of flags
-    Jeffreys' prior, Beta(1/2, 1/2); a bootstrap would call a faultless score certain.
-    """
-    n_models, n_samples = flagged.shape
-    patterns = np.array(list(itertools.product([0, 1], repeat=n_models)))
-    code = 2 ** np.arange(n_models)[::-1]
-    sizes = np.bincount(code @ flagged, minlength=len(patterns))
-    shares = rng.dirichlet(sizes + 1 / len(patterns), size=n_draws)
-    return n_samples * (shares @ patterns).T
-
-
-def _rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    return X.iloc[rows] if isinstance(X, pd.DataFrame) else np.asarray(X)[rows]
-
-
-def _resampled_row_by_row(
-    models: Sequence[Any],
-    group: _Group,
-    scorer: Callable[..., float],
-    n_resamples: int,
-    rng: np.random.Generator,
-) -> NDArray[np.float64]:
-    classes = [np.arange(len(group.y))]
-    if group.classes is not None:
-        classes = [np.flatnonzero(group.y == label) for label in np.unique(group.y)]
-    remembering = [_Remembered(model, group.X) for model in models]
-    scores = np.empty((len(models), n_resamples))
-    with config_context(assume_finite=True, skip_parameter_validation=True):  # checked before
-        for b in range(n_resamples):
-            rows = np.concatenate([rng.choice(part, len(part)) for part in classes])
-            X, y = _rows(group.X, rows), group.y[rows]
-            for q, model in enumerate(remembering):
-                model.rows = rows
-                scores[q, b] = scorer(model, X, y)
-    return scores
-
-
-class _Remembered:
-    """A model that predicts all samples once and hands out the rows of the current resample."""
-
-    _METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
-
-    def __init__(self, model: Any, X: Any) -> None:
-        self._model, self._X = model, X
-        self._responses: dict[str, Any] = {}
-        self.rows: NDArray[np.intp] = np.arange(0)
-
-    def __getattr__(self, name: str) -> Any:
-        attribute = getattr(self._model, name)
-        if name not in self._METHODS:
-            return attribute
-
-        @functools.wraps(attribute)
-        def respond(X: Any) -> Any:  # noqa: ARG001  the rows are known
-            if name not in self._responses:
-                self._responses[name] = np.asarray(attribute(self._X))
-            return self._responses[name][self.rows]
-
-        return respond
-
-
-# --- limits -------------------------------------------------------------------------------------
-
-
-def _limits_of_ties(subject: _Subject, facts: Mapping[str, Any]) -> Iterator[str]:
-    if facts["n_tied"] > 1:
-        yield (
-            f"{facts['n_tied']} of {facts['n_candidates']} candidates share the best PVF score: "
-            f"which of them is used was decided by the tie rule ({facts['tie_break']}), not by the "
-            "data."
-        )
-    for group in subject.groups:
-        conflicts = facts.get(f"{group.name}_conflicts")
-        if conflicts:
-            yield (
-                f"For {conflicts} of {len(group.y)} {group.name} {subject.unit} the decision "
-                f"depends on which of the set's {counted(facts['set_size'], 'model')} is used."
-            )
-
-
-def _limits_of_samples(subject: _Subject, facts: dict[str, Any]) -> Iterator[str]:
-    for group in subject.groups:
-        n = facts.get(f"{group.name}_cases", FEW_CASES)
-        if n < FEW_CASES:
-            yield (
-                f"The {group.name} data hold {counted(n, 'case')}, fewer than the {FEW_CASES} that "
-                f"are advised for judging a model; one case more or less found changes the "
-                f"sensitivity by {100 / n:.1f} percentage points."
-            )
-    if "validation_score_low" not in facts:
-        yield "No interval could be given: the samples or the scoring were not given."
-        return
-    low, high = facts["validation_score_low"], facts["validation_score_high"]
-    others = np.delete(subject.result.unperturbed, subject.result.best_index)
-    facts["n_within_interval"] = int(((others >= low) & (others <= high)).sum())
-    if others.size:
-        yield (
-            f"The {subject.per_cent} interval of the selected model's validation score, "
-            f"{span(low, high)}, holds the scores of {facts['n_within_interval']} of the "
-            f"{len(others)} other candidates."
-        )
-        yield (
-            f"The validation score {number(facts['validation_score'])} is that of a model chosen "
-            f"among {len(others) + 1} on the same {subject.unit}, so it is likely to be too high."
-        )
-
-
-def _limits_of_new_samples(
-    subject: _Subject, facts: Mapping[str, Any], is_stated: bool
-) -> Iterator[str]:
-    score = facts.get("external_score")
-    if score is not None:
-        drop = facts["validation_score"] - score
-        if drop > 0:
-            yield (
-                f"On external {subject.unit} the score is {number(score)}, {number(drop)} below "
-                "validation's."
-            )
-    elif is_stated:
-        yield f"Performance on new {subject.unit} is stated by the author, not computed here."
-    else:
-        yield f"The model was not tested on new {subject.unit}: no external samples were given."

@@ -11,14 +11,17 @@ import base64
 import functools
 import hashlib
 import numbers
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from pvf._outputs import write_whole
 from pvf._text import one_line
 
 __all__ = [
@@ -30,6 +33,7 @@ __all__ = [
     "in_html",
     "in_markdown",
     "number",
+    "save",
     "share",
     "span",
 ]
@@ -188,6 +192,37 @@ def as_fragment(template: str, facts: Mapping[str, Any]) -> str:
     body = Markup(_body("html", template, facts, level=3))
     made = environment("html").get_template("fragment.html.j2")
     return made.render(style=_style("pieces.css"), body=body)
+
+
+def save(path: str | os.PathLike[str], writers: Mapping[str, Callable[[], str]]) -> Path:
+    """Write what the ending of a file's name says; in one step, or not at all.
+
+    Parameters
+    ----------
+    path : path-like
+        Its folder must exist.
+    writers : mapping of str to callable
+        By ending, such as ``.html``, what returns the text.
+
+    Returns
+    -------
+    pathlib.Path
+
+    Raises
+    ------
+    ValueError
+        The name ends otherwise.
+    OSError
+        The file cannot be written; one of that name stays as it was.
+    """
+    path = Path(path)
+    *others, last = writers
+    if path.suffix.lower() not in writers:
+        raise ValueError(f"path must end in {', '.join(others)} or {last}, got {path.name!r}.")
+    text = writers[path.suffix.lower()]()
+    # A file's name may hold bytes that are no text; as an escape, JSON can hold them too.
+    write_whole(path, text.encode(errors="backslashreplace"))
+    return path
 
 
 def _body(kind: str, template: str, facts: Mapping[str, Any], *, level: int) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ import pandas as pd
 
 import pvf
 from pvf import plotting, render
-from pvf._outputs import write_whole
 from pvf.metrics import InterventionEfficiencyDisplay, intervention_efficiency_score
 from pvf.model_card import ModelCard
 from pvf.multiplicity import MultiplicityDisplay
@@ -356,14 +356,8 @@ def write_report(selection: Selection, path: str | Path) -> Path:
     OSError
         If the file cannot be written; one of that name stays as it was.
     """
-    path = Path(path)
-    writers = dict(zip(FORMATS, (as_html, as_markdown, as_json), strict=True))
-    if path.suffix.lower() not in writers:
-        raise ValueError(f"path must end in {', '.join(FORMATS)}, got {path.name!r}.")
-    text = writers[path.suffix.lower()](selection)
-    # A file's name may hold bytes that are no text; as an escape, JSON can hold them too.
-    write_whole(path, text.encode(errors="backslashreplace"))
-    return path
+    as_text = dict(zip(FORMATS, (as_html, as_markdown, as_json), strict=True))
+    return render.save(path, {end: partial(write, selection) for end, write in as_text.items()})
 
 
 def _page(selection: Selection) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from typing import Any
 
 import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
 
 from pvf._outputs import write_whole
 from pvf._text import one_line
@@ -30,7 +29,6 @@ __all__ = [
     "as_page",
     "counted",
     "environment",
-    "in_html",
     "in_markdown",
     "number",
     "save",
@@ -82,17 +80,6 @@ def in_markdown(text: object) -> str:
     return _AT_START.sub(lambda match: f"{match.group()}\\", escaped)
 
 
-def in_html(text: object) -> Markup:
-    """Return text on one line that HTML shows as it is, in elements and in quoted attributes.
-
-    Examples
-    --------
-    >>> print(in_html('<script>"&"'))
-    &lt;script&gt;&#34;&amp;&#34;
-    """
-    return Markup(one_line(str(escape(text))))
-
-
 def _plain(value: Any) -> Any:
     """Return facts as templates take them: no text is trusted, whatever class it has."""
     if value is None or isinstance(value, numbers.Number):
@@ -112,7 +99,7 @@ def _plain(value: Any) -> Any:
 
 @functools.cache
 def environment(kind: str) -> Environment:
-    """Return Jinja's environment for ``html`` or ``markdown``; its filter `text` escapes.
+    """Return Jinja's environment for HTML, which escapes by itself, or for Markdown.
 
     Parameters
     ----------
@@ -130,7 +117,7 @@ def environment(kind: str) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    made.filters |= {"text": {"html": in_html, "markdown": in_markdown}[kind], "number": number}
+    made.filters |= {"text": in_markdown, "number": number}
     made.globals |= {"pieces": f"{kind}.j2", "counted": counted, "share": share, "span": span}
     return made
 
@@ -169,7 +156,7 @@ def as_page(template: str, facts: Mapping[str, Any]) -> str:
     """
     style = _style("pieces.css") + _style("page.css")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    body = Markup(_body("html", template, facts, level=1))
+    body = _body("html", template, facts, level=1)
     return (
         environment("html")
         .get_template("page.html.j2")
@@ -189,7 +176,7 @@ def as_fragment(template: str, facts: Mapping[str, Any]) -> str:
     -------
     str
     """
-    body = Markup(_body("html", template, facts, level=3))
+    body = _body("html", template, facts, level=3)
     made = environment("html").get_template("fragment.html.j2")
     return made.render(style=_style("pieces.css"), body=body)
 
@@ -231,5 +218,5 @@ def _body(kind: str, template: str, facts: Mapping[str, Any], *, level: int) -> 
     return re.sub(r"\n\s*\n", "\n\n" if kind == "markdown" else "\n", text).strip()
 
 
-def _style(name: str) -> Markup:
-    return Markup(environment("html").get_template(name).render())
+def _style(name: str) -> str:
+    return environment("html").get_template(name).render()

@@ -9,26 +9,23 @@ result and the data given, or is marked as stated by the author.
 from __future__ import annotations
 
 import functools
-import itertools
 import numbers
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest
-from sklearn import config_context
 from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
 from sklearn.utils.multiclass import type_of_target
 
 import pvf
-from pvf import render as _card_pages
+from pvf import multiplicity, render
 from pvf._checks import (
     check_capacity,
     check_integer,
@@ -38,21 +35,13 @@ from pvf._checks import (
     naming,
     shown,
 )
-from pvf._outputs import write_whole
+from pvf._score_draws import interval, plausible_scores
 from pvf._seeds import seed_sequence
 from pvf.metrics import (
     count_metric,
     intervention_efficiency_counts,
     intervention_efficiency_score,
 )
-from pvf.multiplicity import (
-    ambiguity,
-    capacity_tail,
-    discrepancy,
-    multiplicity_table,
-    rashomon_set,
-)
-from pvf.render import Section, Table
 from pvf.validation import (
     PerturbationValidationResult,
     break_tie,
@@ -64,7 +53,7 @@ from pvf.validation import (
 __all__ = ["ModelCard", "model_card"]
 
 #: Cases below which a validation sample is called small: Collins, Ogundimu and Altman (2016).
-FEW_CASES = 100
+ADVISED_CASES = 100
 
 #: Names of aggregates that are recognised from the scores.
 _AGGREGATES: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
@@ -73,6 +62,9 @@ _AGGREGATES: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] 
     "mean": lambda scores: scores.mean(axis=1),
     "minimum": lambda scores: scores.min(axis=1),
 }
+
+#: The file in ``pvf/templates`` by which a card is written.
+_TEMPLATE = "model_card.j2"
 
 
 @dataclass(frozen=True)
@@ -86,8 +78,8 @@ class ModelCard:
         The numbers that the card shows, unrounded, such as ``n_tied``, ``best_score``,
         ``validation_capacity_mean``, ``validation_ambiguity`` and, with external samples,
         ``external_score`` with ``external_score_low`` and ``external_score_high``.
-    sections : tuple
-        The card's parts, in order.
+    details : mapping
+        What the card shows besides: texts, limits and tables.
 
     Examples
     --------
@@ -96,17 +88,18 @@ class ModelCard:
 
     title: str
     facts: Mapping[str, Any]
-    sections: tuple[Section, ...] = field(repr=False)
+    details: Mapping[str, Any] = field(repr=False)
 
     def __post_init__(self) -> None:
         """Check the parts, which `model_card` makes."""
-        _check_text("title", self.title)
-        if not isinstance(self.facts, Mapping):
-            raise TypeError(f"facts must be a mapping, got {shown(self.facts)}.")
-        if not isinstance(self.sections, tuple) or not all(
-            isinstance(section, Section) for section in self.sections
-        ):
-            raise TypeError(f"sections must be a tuple of sections, got {shown(self.sections)}.")
+        _check_texts(title=self.title)
+        _check_mappings(facts=self.facts, details=self.details)
+
+    @property
+    def page(self) -> dict[str, Any]:
+        """What the template of cards shows."""
+        card = {"title": self.title, "facts": self.facts, **self.details}
+        return {"title": self.title, "card": card}
 
     def to_markdown(self) -> str:
         """Return the card as Markdown (CommonMark with tables).
@@ -115,7 +108,7 @@ class ModelCard:
         -------
         str
         """
-        return _card_pages.as_markdown(self.title, self.sections)
+        return render.as_markdown(_TEMPLATE, self.page)
 
     def to_html(self) -> str:
         """Return the card as one HTML page that needs no other file and no network.
@@ -124,11 +117,11 @@ class ModelCard:
         -------
         str
         """
-        return _card_pages.as_page(self.title, self.sections)
+        return render.as_page(_TEMPLATE, self.page)
 
     def _repr_html_(self) -> str:
         """Show the card in a notebook, in the notebook's colours."""
-        return _card_pages.as_fragment(self.title, self.sections)
+        return render.as_fragment(_TEMPLATE, self.page)
 
     def save(self, path: str | Path) -> Path:
         """Write the card to a file; a file of that name is replaced in one step, or not at all.
@@ -151,12 +144,7 @@ class ModelCard:
         """
         if not isinstance(path, str | os.PathLike):
             raise TypeError(f"path must be a path, got {shown(path)}.")
-        path = Path(path)
-        writers = {".md": self.to_markdown, ".html": self.to_html}
-        if path.suffix.lower() not in writers:
-            raise ValueError(f"path must end in .md or .html, got {path.name!r}.")
-        write_whole(path, writers[path.suffix.lower()]().encode())
-        return path
+        return render.save(path, {".md": self.to_markdown, ".html": self.to_html})
 
 
 def model_card(
@@ -286,60 +274,54 @@ def model_card(
     >>> print(card.to_markdown().splitlines()[6])
     | Selected model | model 10 |
     """
-    if not isinstance(result, PerturbationValidationResult):
-        raise TypeError(
-            "result must be a PerturbationValidationResult, as perturbation_validation returns, "
-            f"got {type(result).__name__}."
-        )
-    texts = {"title": title, "unit": unit}
-    optional = {"metric": metric, "intended_use": intended_use, "data_name": data_name}
-    for name, text in (texts | {k: v for k, v in optional.items() if v is not None}).items():
-        _check_text(name, text)
+    texts = {"title": title, "unit": unit, "intended_use": intended_use, "data_name": data_name}
+    _check_texts(**texts, metric=metric)
+    _check_mappings(data={} if data is None else data, kinds={} if kinds is None else kinds)
     if not isinstance(limits, list | tuple) or not all(isinstance(text, str) for text in limits):
         raise TypeError(f"limits must be a sequence of texts, got {shown(limits)}.")
-    for name, mapping in {"data": data, "kinds": kinds}.items():
-        if mapping is not None and not isinstance(mapping, Mapping):
-            raise TypeError(f"{name} must be a mapping, got {type(mapping).__name__}.")
-    check_number("confidence_level", confidence_level, 0, 1, left_open=True)
-    if confidence_level == 1:
-        raise ValueError("confidence_level must be below 1, got 1.")
-    if not np.isfinite(result.aggregated.max()):
-        raise ValueError(
-            f"result must have a best score that is finite, got {result.aggregated.max()}."
-        )
-    epsilon = _epsilon(result, epsilon)
+    _check_result(result)
     scorer = None if scoring is None else check_scorer(scoring)
-    if pos_label is not None:
-        check_label("pos_label", pos_label)
-    groups, stated = _groups(result, X, y, external, kinds, pos_label, scorer)
+    samples, stated = (None, external) if isinstance(external, Mapping) else (external, {})
     subject = _Subject(
         result=result,
-        groups=groups,
+        groups=_groups(result, X, y, samples, kinds, pos_label, scorer),
+        kinds=kinds,
         scorer=scorer,
         metric=metric or _metric_name(scoring),
         capacity=_capacity(capacity, scorer),
-        members=_members(result, epsilon),
-        epsilon=epsilon,
+        epsilon=_epsilon(result, epsilon),
         threshold=check_number("threshold", threshold, 0, 1),
-        unit=unit,
-        level=float(confidence_level),
+        level=_confidence_level(confidence_level),
         n_resamples=check_integer("n_resamples", n_resamples, 100),
         seed=seed_sequence(random_state),
         n_contested=check_integer("n_contested", n_contested, 0),
-        stated=stated,
     )
-    facts: dict[str, Any] = {}
-    sections = (
-        _about_model(subject, facts, intended_use),
-        _about_data(subject, facts, data_name, data or {}, kinds),
-        _about_metric(subject, facts),
-        _about_selection(subject, facts),
-        _about_difference(subject, facts),
-        _about_multiplicity(subject, facts),
-        _about_performance(subject, facts),
-        _about_limits(subject, facts, limits),
-    )
-    return ModelCard(title, MappingProxyType(facts), sections)
+    lists = {"data": list((data or {}).items()), "limits": limits, "stated": list(stated.items())}
+    return _card(subject, texts | lists)
+
+
+def _card(subject: _Subject, statements: dict[str, Any]) -> ModelCard:
+    """Compute all that a card shows beside what its author states."""
+    groups = [_group_facts(subject, place, group) for place, group in enumerate(subject.groups)]
+    facts = _selection_facts(subject) | {
+        f"{group['name']}_{name}": value
+        for group in groups
+        for name, value in group.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+    if "validation_score" in facts:
+        low, high = facts["validation_score_low"], facts["validation_score_high"]
+        others = np.delete(subject.result.unperturbed, subject.result.best_index)
+        facts["n_within_interval"] = int(((others >= low) & (others <= high)).sum())
+    details = statements | {
+        "kind_of_model": _kind_of_model(subject.result.best_model),
+        "level_of_intervals": f"{100 * subject.level:g}%",
+        "seed": _seed_text(subject.result.seed),
+        "groups": groups,
+        "choices": _choices(subject),
+        "advised_cases": ADVISED_CASES,
+    }
+    return ModelCard(statements["title"], MappingProxyType(facts), MappingProxyType(details))
 
 
 # --- what the card is about ---------------------------------------------------------------------
@@ -352,7 +334,6 @@ class _Group:
     name: str
     X: Any
     y: NDArray[Any]
-    names: Sequence[Any]
     classes: Any  # sorted; None where the problem has no classes
     case: Any  # the case label of two classes; None with more
 
@@ -363,22 +344,26 @@ class _Group:
 
 @dataclass(frozen=True)
 class _Subject:
-    """All that the sections are written from."""
+    """All that a card is computed from."""
 
     result: PerturbationValidationResult
     groups: tuple[_Group, ...]
+    kinds: Mapping[Any, str] | None
     scorer: Any
     metric: str | None
     capacity: float | None
-    members: NDArray[np.intp]
     epsilon: float
     threshold: float
-    unit: str
     level: float
     n_resamples: int
     seed: np.random.SeedSequence
     n_contested: int
-    stated: Mapping[str, Any]
+
+    @functools.cached_property
+    def members(self) -> NDArray[np.intp]:
+        """The Rashomon set; a candidate of infinitely bad score is never in it."""
+        able = np.flatnonzero(np.isfinite(self.result.aggregated))
+        return able[multiplicity.rashomon_set(-self.result.aggregated[able], self.epsilon)]
 
     @functools.cached_property
     def traditional(self) -> int:
@@ -391,62 +376,78 @@ class _Subject:
         key = (*self.seed.spawn_key, *key)
         return np.random.default_rng(np.random.SeedSequence(self.seed.entropy, spawn_key=key))
 
-    @property
-    def per_cent(self) -> str:
-        return f"{100 * self.level:g}%"
+
+def _check_texts(**texts: Any) -> None:
+    for name, value in texts.items():
+        if value is None and name not in ("title", "unit"):
+            continue
+        if not isinstance(value, str) or not value.strip():
+            raise TypeError(f"{name} must be a text that is not empty, got {value!r}.")
 
 
-def _check_text(name: str, value: Any) -> None:
-    if not isinstance(value, str) or not value.strip():
-        raise TypeError(f"{name} must be a text that is not empty, got {value!r}.")
+def _check_mappings(**mappings: Any) -> None:
+    for name, value in mappings.items():
+        if not isinstance(value, Mapping):
+            raise TypeError(f"{name} must be a mapping, got {shown(value)}.")
+
+
+def _check_result(result: Any) -> None:
+    if not isinstance(result, PerturbationValidationResult):
+        raise TypeError(
+            "result must be a PerturbationValidationResult, as perturbation_validation returns, "
+            f"got {type(result).__name__}."
+        )
+    best = result.aggregated.max()
+    if not np.isfinite(best):
+        raise ValueError(f"result must have a best score that is finite, got {best}.")
 
 
 def _groups(
     result: PerturbationValidationResult,
     X: Any,
     y: ArrayLike | None,
-    external: Any,
+    samples: Any,
     kinds: Mapping[Any, str] | None,
     pos_label: Any,
     scorer: Callable[..., float] | None,
-) -> tuple[tuple[_Group, ...], Mapping[str, Any]]:
-    """Return the validation and the external samples, if given, and what is stated instead."""
+) -> tuple[_Group, ...]:
+    """Return the validation and the external samples, if given."""
     if (X is None) != (y is None):
         given, missing = ("X", "y") if y is None else ("y", "X")
         raise ValueError(f"X and y must be given together, got {given} without {missing}.")
-    if isinstance(external, Mapping):
-        samples, stated = None, external
-    else:
-        samples, stated = external, {}
-        if samples is not None and (not isinstance(samples, tuple | list) or len(samples) != 2):
-            raise TypeError(
-                "external must be a pair (X, y) of samples or a mapping of names to numbers, "
-                f"got {type(external).__name__}."
-            )
-    if samples is not None and X is None:
-        raise ValueError("external samples need the validation samples: give X and y too.")
-    if samples is not None and scorer is None:
-        raise ValueError("external samples need scoring: give the one that the result has.")
+    if samples is not None:
+        _check_external(samples, X, scorer)
     if X is None:
         if pos_label is not None or kinds is not None:
             raise ValueError("pos_label and kinds describe X and y, which are not given.")
-        return (), stated
+        return ()
     pairs = {"validation": (X, y)} | ({} if samples is None else {"external": tuple(samples)})
-    labels = {"validation": check_validation_data(*pairs["validation"])}
+    labels = {"validation": check_validation_data(X, cast("ArrayLike", y))}
     if samples is not None:
         with naming("external"):
             labels["external"] = check_validation_data(*samples)
+    if pos_label is not None:
+        check_label("pos_label", pos_label)
     classes = _classes(result, labels)
     case = _case_label(classes, pos_label, scorer)
-    groups = tuple(
-        _Group(name, pairs[name][0], labels[name], _row_names(pairs[name][0]), classes, case)
-        for name in pairs
-    )
+    groups = tuple(_Group(name, pairs[name][0], labels[name], classes, case) for name in pairs)
     if scorer is not None:
         _check_same_scores(result, groups[0], scorer)
     if kinds is not None and list(kinds) != list(_frame(X).columns):
         raise ValueError(f"kinds must name the columns of X in order, {list(_frame(X).columns)}.")
-    return groups, stated
+    return groups
+
+
+def _check_external(samples: Any, X: Any, scorer: Callable[..., float] | None) -> None:
+    if not isinstance(samples, tuple | list) or len(samples) != 2:
+        raise TypeError(
+            "external must be a pair (X, y) of samples or a mapping of names to numbers, "
+            f"got {type(samples).__name__}."
+        )
+    if X is None:
+        raise ValueError("external samples need the validation samples: give X and y too.")
+    if scorer is None:
+        raise ValueError("external samples need scoring: give the one that the result has.")
 
 
 def _classes(
@@ -499,8 +500,7 @@ def _check_same_scores(
 
 def _capacity(capacity: float | None, scorer: Callable[..., float] | None) -> float | None:
     of_scorer = getattr(scorer, "_kwargs", {}).get("capacity")
-    if of_scorer is not None and not isinstance(of_scorer, numbers.Real):
-        of_scorer = None
+    of_scorer = of_scorer if isinstance(of_scorer, numbers.Real) else None
     if capacity is None:
         return None if of_scorer is None else float(of_scorer)
     check_capacity(check_number("capacity", capacity, 0, 1))
@@ -510,15 +510,15 @@ def _capacity(capacity: float | None, scorer: Callable[..., float] | None) -> fl
 
 
 def _epsilon(result: PerturbationValidationResult, epsilon: float | None) -> float:
-    if epsilon is None:
-        return 0.05 * abs(float(result.aggregated.max()))
-    return check_number("epsilon", epsilon, 0)
+    twentieth = 0.05 * abs(float(result.aggregated.max()))
+    return twentieth if epsilon is None else check_number("epsilon", epsilon, 0)
 
 
-def _members(result: PerturbationValidationResult, epsilon: float) -> NDArray[np.intp]:
-    """Return the Rashomon set; a candidate of infinitely bad score is never in it."""
-    able = np.flatnonzero(np.isfinite(result.aggregated))
-    return able[rashomon_set(-result.aggregated[able], epsilon)]
+def _confidence_level(level: float) -> float:
+    check_number("confidence_level", level, 0, 1, left_open=True)
+    if level == 1:
+        raise ValueError("confidence_level must be below 1, got 1.")
+    return float(level)
 
 
 def _metric_name(scoring: Any) -> str | None:
@@ -534,233 +534,56 @@ def _frame(X: Any) -> pd.DataFrame:
     return X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
 
 
-def _row_names(X: Any) -> Sequence[Any]:
-    return list(X.index) if isinstance(X, pd.DataFrame) else range(len(X))
-
-
-# --- numbers as text ----------------------------------------------------------------------------
-
-
-def _number(value: float) -> str:
-    """Return a score with three decimals."""
-    return f"{value + 0.0:.3f}" if abs(value) >= 5e-4 or value == 0 else f"{value:.1g}"
-
-
-def _share(count: float, total: float) -> str:
-    return f"{count:g} of {total:g} ({100 * count / total:.1f}%)"
-
-
-def _range(low: float, high: float) -> str:
-    return f"{_number(low)} to {_number(high)}"
-
-
-def _count(n: int, noun: str, plural: str | None = None) -> str:
-    return f"{n} {noun if n == 1 else plural or noun + 's'}"
-
-
-# --- sections -----------------------------------------------------------------------------------
-
-
-def _about_model(subject: _Subject, facts: dict[str, Any], intended_use: str | None) -> Section:
-    result = subject.result
-    facts |= {
-        "selected": result.best_name,
-        "n_candidates": len(result.models),
-        "pvf_version": pvf.__version__,
-    }
-    shown = [
-        ("Selected model", result.best_name),
-        ("Kind of model", _kind_of_model(result.best_model)),
-        ("Selected from", _count(len(result.models), "candidate")),
-    ]
-    if intended_use is not None:
-        shown.append(("Intended use", intended_use))
-    shown.append(("Card made by", f"pvf {pvf.__version__}, from the result and the data"))
-    return Section("model", "Model", facts=tuple(shown))
+# --- the selection ------------------------------------------------------------------------------
 
 
 def _kind_of_model(model: Any) -> str:
-    if isinstance(model, Pipeline):
-        return ", then ".join(type(step).__name__ for _, step in model.steps)
-    return type(model).__name__
+    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+    return ", then ".join(type(step).__name__ for step in steps)
 
 
-def _about_data(
-    subject: _Subject,
-    facts: dict[str, Any],
-    data_name: str | None,
-    data: Mapping[str, Any],
-    kinds: Mapping[Any, str] | None,
-) -> Section:
-    shown = [("Data", data_name)] if data_name is not None else []
-    shown += [(f"{label} (as stated)", f"{value}") for label, value in data.items()]
-    paragraphs: tuple[str, ...] = ()
-    if not subject.groups:
-        paragraphs = (f"The card was made without the {subject.unit} themselves.",)
-    columns = {group.name: _data_facts(subject, group, facts, kinds) for group in subject.groups}
-    tables: tuple[Table, ...] = ()
-    if columns:
-        names = list(columns)
-        rows = tuple(
-            (label, *(columns[name][label] for name in names)) for label in columns[names[0]]
-        )
-        tables = (Table("What the data hold", ("quantity", *names), rows),)
-    return Section("data", "Data", paragraphs, tuple(shown), tables)
+def _seed_text(seed: Any) -> str:
+    is_sequence = isinstance(seed, np.random.SeedSequence)
+    return f"entropy {seed.entropy}, key {list(seed.spawn_key)}" if is_sequence else f"{seed}"
 
 
-def _data_facts(
-    subject: _Subject, group: _Group, facts: dict[str, Any], kinds: Mapping[Any, str] | None
-) -> dict[str, str]:
-    """Return the column of the data table for one group."""
-    frame = _frame(group.X)
-    missing = frame.isna().to_numpy()
-    facts |= {
-        f"{group.name}_rows": len(frame),
-        f"{group.name}_columns": frame.shape[1],
-        f"{group.name}_missing": int(missing.sum()),
-    }
-    shown = {
-        f"{subject.unit} (rows)": f"{len(frame)}",
-        "features (columns)": f"{frame.shape[1]}",
-        "kinds of features": _kinds_of_columns(frame, kinds),
-        "missing values": _missing(frame, missing),
-    }
-    if group.case is not None:
-        n = int(group.is_case.sum())
-        interval = binomtest(n, len(frame)).proportion_ci(subject.level, method="wilson")
-        facts |= {
-            f"{group.name}_cases": n,
-            f"{group.name}_prevalence": n / len(frame),
-            f"{group.name}_prevalence_low": float(interval.low),
-            f"{group.name}_prevalence_high": float(interval.high),
-        }
-        shown[f"cases (label {group.case})"] = f"{n}"
-        shown[f"prevalence, with {subject.per_cent} interval"] = (
-            f"{100 * n / len(frame):.1f}% ({100 * interval.low:.1f}% to {100 * interval.high:.1f}%)"
-        )
-    elif group.classes is not None:
-        for label in group.classes:
-            shown[f"class {label}"] = _share(int((group.y == label).sum()), len(frame))
-    return shown
-
-
-def _kinds_of_columns(frame: pd.DataFrame, kinds: Mapping[Any, str] | None) -> str:
-    if kinds is None:
-        kind = ["numeric" if pd.api.types.is_numeric_dtype(t) else "other" for t in frame.dtypes]
-    else:
-        kind = [str(value) for value in kinds.values()]
-    counts = pd.Series(kind).value_counts(sort=False)
-    return ", ".join(f"{count} {name}" for name, count in counts.items())
-
-
-def _missing(frame: pd.DataFrame, missing: NDArray[np.bool_]) -> str:
-    if not missing.any():
-        return "none"
-    columns = [str(name) for name in frame.columns[missing.any(axis=0)]]
-    named = ", ".join(columns[:5]) + (f" and {len(columns) - 5} more" if len(columns) > 5 else "")
-    return f"{_share(int(missing.sum()), missing.size)}, in {named}"
-
-
-def _about_metric(subject: _Subject, facts: dict[str, Any]) -> Section:
-    facts |= {"metric": subject.metric, "capacity": subject.capacity}
-    shown = [("Metric", subject.metric or "not stated")]
-    capacity = subject.capacity
-    if capacity is None:
-        return Section("metric", "Metric", facts=tuple(shown))
-    shown.append(("Capacity γ", f"{capacity:g}: this share of all can receive an intervention"))
-    tables: tuple[Table, ...] = ()
-    if subject.groups and subject.groups[0].case is not None:
-        columns = [_places(subject, capacity, group, facts) for group in subject.groups]
-        rows = tuple((label, *(column[label] for column in columns)) for label in columns[0])
-        names = tuple(group.name for group in subject.groups)
-        tables = (
-            Table("The capacity at work, for the selected model", ("quantity", *names), rows),
-        )
-    meaning = (
-        "Intervention Efficiency is the number of cases reached with the capacity, divided by the "
-        "number reached by taking people at random: 1 is no better than chance."
-    )
-    return Section("metric", "Metric and capacity", (meaning,), tuple(shown), tables)
-
-
-def _places(
-    subject: _Subject, gamma: float, group: _Group, facts: dict[str, Any]
-) -> dict[str, str]:
-    """Return what the selected model makes of the capacity in one group."""
-    flagged = np.asarray(subject.result.best_model.predict(group.X)) == group.case
-    is_case, n = group.is_case, len(flagged)
-    tp, fp = int(flagged[is_case].sum()), int(flagged[~is_case].sum())
-    n_pos, n_neg = int(is_case.sum()), int((~is_case).sum())
-    efficiency = float(intervention_efficiency_counts(tp, fp, n_pos, n_neg, gamma))
-    by_chance = 100 * gamma * is_case.mean()
-    facts |= {
-        f"{group.name}_flagged": tp + fp,
-        f"{group.name}_efficiency": efficiency,
-        f"{group.name}_reached_per_hundred": float(efficiency * by_chance),
-    }
+def _selection_facts(subject: _Subject) -> dict[str, Any]:
+    """Return the facts that belong to no sample: the choices, with and without perturbation."""
+    result, best, other = subject.result, subject.result.best_index, subject.traditional
+    tied = tied_best(result.unperturbed)
     return {
-        f"places, γ times {subject.unit}": f"{gamma * n:g} of {n}",
-        "flagged as cases": _share(tp + fp, n),
-        "of these, true cases": f"{tp}",
-        "Intervention Efficiency at γ": _number(efficiency),
-        "largest possible at this prevalence": _number(min(1 / gamma, 1 / is_case.mean())),
-        "cases reached per hundred": f"{efficiency * by_chance:.1f}",
-        "reached at random per hundred": f"{by_chance:.1f}",
-    }
-
-
-def _about_selection(subject: _Subject, facts: dict[str, Any]) -> Section:
-    result = subject.result
-    n_sets = result.scores.shape[1]
-    able = np.isfinite(result.scores).all(axis=1)  # infinite scores have no mean to tell by
-    aggregate = next(
-        (
-            name
-            for name, f in _AGGREGATES.items()
-            if able.any() and np.allclose(f(result.scores[able]), result.aggregated[able])
-        ),
-        None,
-    )
-    facts |= {
-        "n_sets": n_sets,
-        "aggregate": aggregate,
+        "selected": result.best_name,
+        "n_candidates": len(result.models),
+        "pvf_version": pvf.__version__,
+        "metric": subject.metric,
+        "capacity": subject.capacity,
+        "n_sets": result.scores.shape[1],
+        "aggregate": _aggregate_name(result),
         "best_score": float(result.aggregated.max()),
         "n_tied": len(result.tied),
         "tied": tuple(result.names[i] for i in result.tied),
         "tie_break": result.tie_break,
+        "traditional": result.names[other],
+        "n_tied_traditional": len(tied),
+        "same_choice": best == other,
+        "selected_ties_traditionally": bool(best in tied),
+        "score_gain": float(result.aggregated[best] - result.aggregated[other]),
+        "unperturbed_loss": float(result.unperturbed[other] - result.unperturbed[best]),
+        "epsilon": subject.epsilon,
+        "set_size": len(subject.members),
     }
-    shown = [
-        ("Perturbed sets", f"{n_sets}"),
-        ("PVF score", f"{aggregate or 'an aggregate'} of the scores on the perturbed sets"),
-        ("Best PVF score", _number(result.aggregated.max())),
-        ("Candidates that share it", _share(len(result.tied), len(result.models))),
-        ("Tie rule", _tie_rule(result)),
-    ]
-    if len(result.tied) > 1:
-        names = [result.names[i] for i in result.tied]
-        more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-        shown.append(("Tied candidates", ", ".join(names[:10]) + more))
-    shown.append(("Seed", _seed_text(result.seed)))
-    return Section("selection", "Selection", facts=tuple(shown), tables=(_choices(subject),))
 
 
-def _tie_rule(result: PerturbationValidationResult) -> str:
-    rules = {
-        "first": "the first of the tied in the order given",
-        "last": "the last of the tied in the order given",
-        "random": "one of the tied at random, by the seed",
-    }
-    return rules.get(result.tie_break, result.tie_break)
+def _aggregate_name(result: PerturbationValidationResult) -> str | None:
+    """Return the aggregate by which the scores on the sets give the result's, if it is known."""
+    able = np.isfinite(result.scores).all(axis=1)  # infinite scores have no mean to tell by
+    scores, aggregated = result.scores[able], result.aggregated[able]
+    names = (name for name, f in _AGGREGATES.items() if np.allclose(f(scores), aggregated))
+    return next(names, None) if able.any() else None
 
 
-def _seed_text(seed: Any) -> str:
-    if isinstance(seed, np.random.SeedSequence):
-        return f"entropy {seed.entropy}, key {list(seed.spawn_key)}"
-    return f"{seed}"
-
-
-def _choices(subject: _Subject) -> Table:
-    """Return the table of the two choices and the best candidate that does not tie."""
+def _choices(subject: _Subject) -> list[dict[str, Any]]:
+    """Return the two choices and the best candidate that does not tie."""
     result = subject.result
     choices = {
         "selected by PVF": result.best_index,
@@ -768,87 +591,116 @@ def _choices(subject: _Subject) -> Table:
     }
     others = np.setdiff1d(np.arange(len(result.models)), result.tied)
     if others.size:
-        choices["best candidate that does not tie"] = int(
-            others[result.aggregated[others].argmax()]
-        )
-    rows = tuple(
-        (
-            role,
-            result.names[i],
-            _number(result.aggregated[i]),
-            _range(result.scores[i].min(), result.scores[i].max()),
-            _number(result.unperturbed[i]),
-        )
-        for role, i in choices.items()
+        choices["best candidate that does not tie"] = others[result.aggregated[others].argmax()]
+    candidates = pd.DataFrame(
+        {
+            "candidate": pd.Series(result.names, dtype=object),
+            "score": result.aggregated,
+            "low": result.scores.min(axis=1),
+            "high": result.scores.max(axis=1),
+            "unperturbed": result.unperturbed,
+        }
     )
-    columns = ("choice", "candidate", "PVF score", "range over perturbed sets", "unperturbed score")
-    return Table("Candidates by both criteria", columns, rows)
+    shown = candidates.iloc[list(choices.values())].assign(choice=list(choices))
+    return shown.to_dict("records")
 
 
-def _about_difference(subject: _Subject, facts: dict[str, Any]) -> Section:
-    result, other = subject.result, subject.traditional
-    best = result.best_index
-    tied = tied_best(result.unperturbed)
-    facts |= {
-        "traditional": result.names[other],
-        "n_tied_traditional": len(tied),
-        "same_choice": best == other,
-        "selected_ties_traditionally": bool(best in tied),
-        "score_gain": float(result.aggregated[best] - result.aggregated[other]),
-        "unperturbed_loss": float(result.unperturbed[other] - result.unperturbed[best]),
+# --- one group of samples -----------------------------------------------------------------------
+
+
+def _group_facts(subject: _Subject, place: int, group: _Group) -> dict[str, Any]:
+    """Return what the card's tables say about one group of samples."""
+    result = subject.result
+    chosen = (result.models[i] for i in (result.best_index, subject.traditional))
+    mine, theirs = (np.asarray(model.predict(group.X)) for model in chosen)
+    n_classes = 0 if group.classes is None else len(group.classes)
+    facts = {"name": group.name, "case": group.case, "n_classes": n_classes}
+    facts |= _data_facts(subject, group)
+    facts["changed_predictions"] = int((mine != theirs).sum())
+    if subject.capacity is not None and group.case is not None:
+        facts |= _capacity_facts(mine == group.case, group.is_case, subject.capacity)
+    if group.classes is not None and len(subject.members) > 1:
+        facts |= _multiplicity_facts(subject, group)
+    if subject.scorer is not None:
+        facts |= _performance_facts(subject, place, group)
+    return facts
+
+
+def _data_facts(subject: _Subject, group: _Group) -> dict[str, Any]:
+    """Return what the samples hold."""
+    frame = _frame(group.X)
+    missing = frame.isna().to_numpy()
+    kinds = ["numeric" if pd.api.types.is_numeric_dtype(t) else "other" for t in frame.dtypes]
+    if subject.kinds is not None:
+        kinds = [str(kind) for kind in subject.kinds.values()]
+    facts = {
+        "rows": len(frame),
+        "columns": frame.shape[1],
+        "missing": int(missing.sum()),
+        "incomplete": [str(name) for name in frame.columns[missing.any(axis=0)]],
+        "kinds": list(pd.Series(kinds, dtype=object).value_counts(sort=False).items()),
     }
-    shown = [
-        ("Choice without perturbation", result.names[other]),
-        ("Same model", "yes" if best == other else "no"),
-        ("Candidates that tie without perturbation", _share(len(tied), len(result.models))),
-        ("PVF's choice is among these", "yes" if best in tied else "no"),
-        ("PVF score gained by PVF's choice", _number(facts["score_gain"])),
-        ("Unperturbed score given up for it", _number(facts["unperturbed_loss"])),
-    ]
-    for group in subject.groups:
-        mine, theirs = (np.asarray(result.models[i].predict(group.X)) for i in (best, other))
-        n = int((mine != theirs).sum())
-        facts[f"{group.name}_changed_predictions"] = n
-        shown.append((f"Predictions that differ, {group.name}", _share(n, len(mine))))
-    return Section(
-        "difference", "How far the choice without perturbation differs", facts=tuple(shown)
-    )
+    if group.case is None:
+        labels = () if group.classes is None else group.classes
+        return facts | {"class_sizes": [(c, int((group.y == c).sum())) for c in labels]}
+    n = int(group.is_case.sum())
+    interval = binomtest(n, len(frame)).proportion_ci(subject.level, method="wilson")
+    return facts | {
+        "cases": n,
+        "prevalence": n / len(frame),
+        "prevalence_low": float(interval.low),
+        "prevalence_high": float(interval.high),
+    }
 
 
-def _about_multiplicity(subject: _Subject, facts: dict[str, Any]) -> Section:
-    heading = "Multiplicity"
-    members = subject.members
-    facts |= {"epsilon": subject.epsilon, "set_size": len(members)}
-    which = "tie for the best PVF score"
-    if subject.epsilon:
-        which = f"have a PVF score at most {_number(subject.epsilon)} below the best"
-    size = f"{_count(len(members), 'candidate')}: those that {which}"
-    shown = [("Rashomon set", size)]
-    if not subject.groups or subject.groups[0].classes is None:
-        why = f"It was not computed: it needs the {subject.unit} and candidates with classes."
-        return Section("multiplicity", heading, (why,), tuple(shown))
-    if len(members) == 1:
-        return Section("multiplicity", heading, ("No other model to disagree with.",), tuple(shown))
-    scores = {group.name: _member_scores(subject, group) for group in subject.groups}
-    if not scores["validation"][1]:
-        shown.append(("Scores", "decisions, since some candidate gives no probabilities"))
-    meaning = (
-        "Rashomon Capacity is the number of classes that the set's models effectively give to one "
-        f"of the {subject.unit}: 1 where they all agree, {len(subject.groups[0].classes)} where "
-        "every class is given with certainty."
-    )
-    overall, by_class, contested = [], [], []
-    for group in subject.groups:
-        table = _multiplicity_of(subject, scores[group.name][0], group)
-        overall.append(_overall(subject, scores[group.name][0], table, group, facts))
-        by_class.append(_by_class(subject, table, group, facts))
-        contested.append(_contested(subject, table, group))
-    names = tuple(group.name for group in subject.groups)
-    rows = tuple((label, *(column[label] for column in overall)) for label in overall[0])
-    tables = (Table("How much the set's models disagree", ("quantity", *names), rows), *by_class)
-    if subject.n_contested:
-        tables += tuple(table for table in contested if table.rows)
-    return Section("multiplicity", heading, (meaning,), tuple(shown), tables)
+def _capacity_facts(
+    flagged: NDArray[np.bool_], is_case: NDArray[np.bool_], gamma: float
+) -> dict[str, float]:
+    """Return what the selected model makes of the capacity."""
+    tp, fp = int(flagged[is_case].sum()), int(flagged[~is_case].sum())
+    n_pos, n_neg = int(is_case.sum()), int((~is_case).sum())
+    efficiency = float(intervention_efficiency_counts(tp, fp, n_pos, n_neg, gamma))
+    by_chance = float(100 * gamma * is_case.mean())
+    return {
+        "flagged": tp + fp,
+        "flagged_cases": tp,
+        "efficiency": efficiency,
+        "largest_efficiency": float(min(1 / gamma, 1 / is_case.mean())),
+        "reached_per_hundred": efficiency * by_chance,
+        "by_chance_per_hundred": by_chance,
+    }
+
+
+# --- multiplicity -------------------------------------------------------------------------------
+
+
+def _multiplicity_facts(subject: _Subject, group: _Group) -> dict[str, Any]:
+    """Return how much, for whom and about whom the set's models disagree."""
+    scores, soft = _member_scores(subject, group)
+    base = int(np.flatnonzero(subject.members == subject.result.best_index)[0])
+    how: dict[str, Any] = {"base": base, "threshold": subject.threshold}
+    names = pd.Index(list(_frame(group.X).index), dtype=object)
+    table = multiplicity.multiplicity_table(scores, **how, index=names)
+    table["conflict"], table["label"] = table["n_decisions"] > 1, group.y
+    capacity = table["capacity"].to_numpy()
+    worst = table[capacity > 1].sort_values("capacity", ascending=False, kind="stable")
+    by_class = _by_class(table, group)
+    facts = {
+        "soft": soft,
+        "capacity_mean": float(capacity.mean()),
+        "capacity_max": float(capacity.max()),
+        "capacity_tail": multiplicity.capacity_tail(capacity, 0.05),
+        "ambiguity": multiplicity.ambiguity(scores, **how),
+        "discrepancy": multiplicity.discrepancy(scores, **how),
+        "conflicts": int(table["conflict"].sum()),
+        "by_class": by_class,
+        "name_of_row": "name" if isinstance(group.X, pd.DataFrame) else "row",
+        "contested": worst.head(subject.n_contested).reset_index(names="name").to_dict("records"),
+    }
+    for row in by_class if group.case is not None else ():
+        facts[f"conflicts_{row['label']}"] = row["conflicts"]
+        facts[f"capacity_mean_{row['label']}"] = row["mean"]
+    return facts
 
 
 def _member_scores(subject: _Subject, group: _Group) -> tuple[NDArray[np.float64], bool]:
@@ -858,9 +710,8 @@ def _member_scores(subject: _Subject, group: _Group) -> tuple[NDArray[np.float64
     scores = np.zeros((len(models), len(group.y), len(group.classes)))
     for q, model in enumerate(models):
         if soft:
-            scores[q][:, np.searchsorted(group.classes, model.classes_)] = model.predict_proba(
-                group.X
-            )
+            places = np.searchsorted(group.classes, model.classes_)
+            scores[q][:, places] = model.predict_proba(group.X)
         else:
             decided = np.searchsorted(group.classes, model.predict(group.X))
             scores[q][np.arange(len(group.y)), decided] = 1
@@ -869,320 +720,58 @@ def _member_scores(subject: _Subject, group: _Group) -> tuple[NDArray[np.float64
     return scores[:, :, int(np.flatnonzero(group.classes == group.case)[0])], soft
 
 
-def _base(subject: _Subject) -> int:
-    """Return the selected model's position in the set."""
-    return int(np.flatnonzero(subject.members == subject.result.best_index)[0])
-
-
-def _multiplicity_of(subject: _Subject, scores: NDArray[np.float64], group: _Group) -> pd.DataFrame:
-    return multiplicity_table(
-        scores,
-        base=_base(subject),
-        threshold=subject.threshold,
-        index=pd.Index(group.names, dtype=object),
-    )
-
-
-def _overall(
-    subject: _Subject,
-    scores: NDArray[np.float64],
-    table: pd.DataFrame,
-    group: _Group,
-    facts: dict[str, Any],
-) -> dict[str, str]:
-    capacity = table["capacity"].to_numpy()
-    conflicts = int((table["n_decisions"] > 1).sum())
-    how: dict[str, Any] = {"base": _base(subject), "threshold": subject.threshold}
-    found = {
-        "capacity_mean": float(capacity.mean()),
-        "capacity_max": float(capacity.max()),
-        "capacity_tail": capacity_tail(capacity, 0.05),
-        "ambiguity": ambiguity(scores, **how),
-        "discrepancy": discrepancy(scores, **how),
-        "conflicts": conflicts,
-    }
-    facts |= {f"{group.name}_{name}": value for name, value in found.items()}
-    return {
-        "mean Rashomon Capacity": _number(found["capacity_mean"]),
-        "mean of the largest 5%": _number(found["capacity_tail"]),
-        "largest": _number(found["capacity_max"]),
-        f"{subject.unit} with conflicting decisions": f"{conflicts} of {len(capacity)}",
-        "ambiguity: some model decides otherwise": f"{100 * found['ambiguity']:.1f}%",
-        "discrepancy: the most that one model changes": f"{100 * found['discrepancy']:.1f}%",
-    }
-
-
-def _by_class(
-    subject: _Subject, table: pd.DataFrame, group: _Group, facts: dict[str, Any]
-) -> Table:
-    """Return who gets conflicting scores, class by class."""
-    rows = []
-    for label in group.classes if group.case is None else _cases_first(group):
-        part = table[group.y == label]
-        if part.empty:
-            continue
-        conflicts = int((part["n_decisions"] > 1).sum())
-        name = f"class {label}"
-        if group.case is not None:
-            name = "cases" if label == group.case else "others"
-            facts[f"{group.name}_conflicts_{name}"] = conflicts
-            facts[f"{group.name}_capacity_mean_{name}"] = float(part["capacity"].mean())
-        mean, largest = part["capacity"].mean(), part["capacity"].max()
-        rows.append(
-            (name, f"{len(part)}", _number(mean), _number(largest), _share(conflicts, len(part)))
-        )
-    columns = ("class", subject.unit, "mean capacity", "largest capacity", "conflicting decisions")
-    return Table(f"Who gets conflicting scores: {group.name}", columns, tuple(rows))
-
-
-def _cases_first(group: _Group) -> list[Any]:
-    return sorted(group.classes, key=lambda label: label != group.case)
-
-
-def _contested(subject: _Subject, table: pd.DataFrame, group: _Group) -> Table:
-    capacity = table["capacity"].to_numpy()
-    order = np.argsort(-capacity, kind="stable")[: min(subject.n_contested, (capacity > 1).sum())]
-    rows = tuple(
-        (
-            f"{row.Index}",
-            f"{group.y[i]}",
-            _number(row.capacity),
-            _range(row.lowest, row.highest),
-            f"{100 * row.conflict_share:.0f}%",
-        )
-        for i, row in zip(order, table.iloc[order].itertuples(), strict=True)
-    )
-    score = "range of scores" + ("" if group.case is not None else ", most contested class")
-    name = "name" if isinstance(group.X, pd.DataFrame) else "row"
-    columns = (name, "true label", "capacity", score, "models that decide otherwise")
-    return Table(f"The most contested {subject.unit}: {group.name}", columns, rows)
+def _by_class(table: pd.DataFrame, group: _Group) -> list[dict[str, Any]]:
+    """Return who gets conflicting scores, class by class, cases first."""
+    names = {label: f"class {label}" for label in group.classes}
+    if group.case is not None:
+        names = {group.case: "cases"} | {c: "others" for c in names if c != group.case}
+    parts = [(name, table[group.y == label]) for label, name in names.items()]
+    return [
+        {
+            "label": name,
+            "n": len(part),
+            "mean": float(part["capacity"].mean()),
+            "max": float(part["capacity"].max()),
+            "conflicts": int(part["conflict"].sum()),
+        }
+        for name, part in parts
+        if len(part)
+    ]
 
 
 # --- performance --------------------------------------------------------------------------------
 
 
-def _about_performance(subject: _Subject, facts: dict[str, Any]) -> Section:
-    heading = "Performance"
-    shown = tuple((f"{name} (as stated)", f"{value}") for name, value in subject.stated.items())
-    if subject.scorer is None or not subject.groups:
-        row = ("Unperturbed validation score", _number(subject.result.unperturbed[_best(subject)]))
-        return Section("performance", heading, facts=(row, *shown))
-    columns = [_performance(subject, g, group, facts) for g, group in enumerate(subject.groups)]
-    names = tuple(group.name for group in subject.groups)
-    rows = tuple((label, *(column[label] for column in columns)) for label in columns[0])
-    bayes = _from_counts(subject.groups[0], subject.scorer) is not None
-    how = "Jeffreys prior" if bayes else "bootstrap"
-    caption = f"{subject.metric}, with {subject.per_cent} intervals ({how})"
-    return Section("performance", heading, (), shown, (Table(caption, ("quantity", *names), rows),))
-
-
-def _best(subject: _Subject) -> int:
-    return subject.result.best_index
-
-
-def _performance(
-    subject: _Subject, key: int, group: _Group, facts: dict[str, Any]
-) -> dict[str, str]:
-    """Return the column of the performance table for one group."""
-    result, scorer = subject.result, subject.scorer
+def _performance_facts(subject: _Subject, place: int, group: _Group) -> dict[str, Any]:
+    """Return the selected model's score and its lead over the choice without perturbation."""
+    result, scorer, level = subject.result, subject.scorer, subject.level
     best, other = result.best_index, subject.traditional
-    if group.name == "validation":
-        scores = result.unperturbed
-    else:
+    scores = result.unperturbed
+    if group.name != "validation":
         scores = scores_of_models(result.models, group.X, group.y, scorer)
-    rng = subject.rng(key)
-    models = [result.models[i] for i in dict.fromkeys((best, other))]  # once where they agree
-    drawn = _score_draws(models, group, scorer, subject.n_resamples, rng)
-    tail = (1 - subject.level) / 2
+    metric = None if group.case is None else count_metric(scorer, group.classes)
+    drawn = plausible_scores(
+        [result.models[i] for i in dict.fromkeys((best, other))],  # once where they agree
+        group.X,
+        group.y,
+        scorer,
+        from_counts=metric,
+        by_class=group.classes is not None,
+        n_draws=subject.n_resamples,
+        rng=subject.rng(place),
+    )
     gain = float(scores[best] - scores[other])
-    low, high = _interval(drawn[0], tail, scores[best])
-    gain_low, gain_high = _interval(drawn[0] - drawn[-1], tail, gain)
-    found = {
+    low, high = interval(drawn[0], level, scores[best])
+    gain_low, gain_high = interval(drawn[0] - drawn[-1], level, gain)
+    return {
+        "bayes": metric is not None,
         "score": float(scores[best]),
         "score_low": low,
         "score_high": high,
+        "score_traditional": float(scores[other]),
         "gain": gain,
         "gain_low": gain_low,
         "gain_high": gain_high,
         "score_mean": float(scores.mean()),
         "score_best": float(scores.max()),
     }
-    facts |= {f"{group.name}_{name}": value for name, value in found.items()}
-    return {
-        "selected model": f"{_number(scores[best])} ({_range(low, high)})",
-        "choice without perturbation": _number(scores[other]),
-        "selected less that choice": f"{_number(gain)} ({_range(gain_low, gain_high)})",
-        "mean of all candidates": _number(scores.mean()),
-        "best of all candidates": _number(scores.max()),
-    }
-
-
-def _interval(draws: NDArray[np.float64], tail: float, estimate: float) -> tuple[float, float]:
-    """Return the middle of the draws, stretched to the estimate where that is an extreme."""
-    low, high = np.quantile(draws, [tail, 1 - tail])
-    return min(float(low), float(estimate)), max(float(high), float(estimate))
-
-
-def _score_draws(
-    models: Sequence[Any],
-    group: _Group,
-    scorer: Callable[..., float],
-    n_draws: int,
-    rng: np.random.Generator,
-) -> NDArray[np.float64]:
-    """Return scores of shape (n_models, n_draws) that show how certain they are, drawn together."""
-    from_counts = _from_counts(group, scorer)
-    if from_counts is None:
-        return _resampled_row_by_row(models, group, scorer, n_draws, rng)
-    label, function = from_counts
-    is_case = group.y == label
-    flagged = np.array([np.asarray(model.predict(group.X)) == label for model in models])
-    tp, fp = (_count_draws(flagged[:, part], n_draws, rng) for part in (is_case, ~is_case))
-    return function(tp, fp, int(is_case.sum()), int((~is_case).sum()))
-
-
-def _from_counts(group: _Group, scorer: Callable[..., float]) -> Any:
-    """Return the case label and the score as a function of counts, where it is one."""
-    return None if group.case is None else count_metric(scorer, group.classes)
-
-
-def _count_draws(
-    flagged: NDArray[np.bool_], n_draws: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Return plausible numbers of flagged samples of one class, of shape (n_models, n_draws).
-
-    Each sample has one pattern of flags, one flag a model. The patterns' shares are drawn from
-    their posterior distribution, a Dirichlet whose prior gives every model's share of flags
-    Jeffreys' prior, Beta(1/2, 1/2); a bootstrap would call a faultless score certain.
-    """
-    n_models, n_samples = flagged.shape
-    patterns = np.array(list(itertools.product([0, 1], repeat=n_models)))
-    code = 2 ** np.arange(n_models)[::-1]
-    sizes = np.bincount(code @ flagged, minlength=len(patterns))
-    shares = rng.dirichlet(sizes + 1 / len(patterns), size=n_draws)
-    return n_samples * (shares @ patterns).T
-
-
-def _resampled_row_by_row(
-    models: Sequence[Any],
-    group: _Group,
-    scorer: Callable[..., float],
-    n_resamples: int,
-    rng: np.random.Generator,
-) -> NDArray[np.float64]:
-    classes = [np.arange(len(group.y))]
-    if group.classes is not None:
-        classes = [np.flatnonzero(group.y == label) for label in np.unique(group.y)]
-    remembering = [_Remembered(model, group.X) for model in models]
-    scores = np.empty((len(models), n_resamples))
-    with config_context(assume_finite=True, skip_parameter_validation=True):  # checked before
-        for b in range(n_resamples):
-            rows = np.concatenate([rng.choice(part, len(part)) for part in classes])
-            X, y = _safe_indexing(group.X, rows), group.y[rows]
-            for q, model in enumerate(remembering):
-                model.rows = rows
-                scores[q, b] = scorer(model, X, y)
-    return scores
-
-
-class _Remembered:
-    """A model that predicts all samples once and hands out the rows of the current resample."""
-
-    _METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
-
-    def __init__(self, model: Any, X: Any) -> None:
-        self._model, self._X = model, X
-        self._responses: dict[str, Any] = {}
-        self.rows: NDArray[np.intp] = np.arange(0)
-
-    def __getattr__(self, name: str) -> Any:
-        attribute = getattr(self._model, name)
-        if name not in self._METHODS:
-            return attribute
-
-        @functools.wraps(attribute)
-        def respond(X: Any) -> Any:  # noqa: ARG001  the rows are known
-            if name not in self._responses:
-                self._responses[name] = np.asarray(attribute(self._X))
-            return self._responses[name][self.rows]
-
-        return respond
-
-
-# --- limits -------------------------------------------------------------------------------------
-
-
-def _about_limits(subject: _Subject, facts: dict[str, Any], limits: Sequence[str]) -> Section:
-    points = [
-        *_limits_of_ties(subject, facts),
-        *_limits_of_samples(subject, facts),
-        *_limits_of_new_samples(subject, facts),
-    ]
-    paragraphs = () if points or limits else ("None that the data given could tell.",)
-    points += [f"{limit} (as stated)" for limit in limits]
-    facts["n_limits"] = len(points)
-    return Section("limits", "Limits", paragraphs, points=tuple(points))
-
-
-def _limits_of_ties(subject: _Subject, facts: dict[str, Any]) -> list[str]:
-    result = subject.result
-    points = []
-    if len(result.tied) > 1:
-        points.append(
-            f"{len(result.tied)} of {len(result.models)} candidates share the best PVF score: "
-            f"which of them is used was decided by the tie rule ({result.tie_break}), not by the "
-            "data."
-        )
-    for group in subject.groups:
-        conflicts = facts.get(f"{group.name}_conflicts")
-        if conflicts:
-            points.append(
-                f"For {conflicts} of {len(group.y)} {group.name} {subject.unit} the decision "
-                f"depends on which of the set's {_count(len(subject.members), 'model')} is used."
-            )
-    return points
-
-
-def _limits_of_samples(subject: _Subject, facts: dict[str, Any]) -> list[str]:
-    result, points = subject.result, []
-    for group in subject.groups:
-        if group.case is not None and facts[f"{group.name}_cases"] < FEW_CASES:
-            n = facts[f"{group.name}_cases"]
-            points.append(
-                f"The {group.name} data hold {_count(n, 'case')}, fewer than the {FEW_CASES} that "
-                f"are advised for judging a model; one case more or less found changes the "
-                f"sensitivity by {100 / n:.1f} percentage points."
-            )
-    if "validation_score_low" not in facts:
-        points.append("No interval could be given: the samples or the scoring were not given.")
-        return points
-    low, high = facts["validation_score_low"], facts["validation_score_high"]
-    others = np.delete(result.unperturbed, result.best_index)
-    inside = int(((others >= low) & (others <= high)).sum())
-    facts["n_within_interval"] = inside
-    if others.size:
-        points.append(
-            f"The {subject.per_cent} interval of the selected model's validation score, "
-            f"{_range(low, high)}, holds the scores of {inside} of the {len(others)} other "
-            "candidates."
-        )
-        points.append(
-            f"The validation score {_number(facts['validation_score'])} is that of a model chosen "
-            f"among {len(result.models)} on the same {subject.unit}, so it is likely to be too "
-            "high."
-        )
-    return points
-
-
-def _limits_of_new_samples(subject: _Subject, facts: dict[str, Any]) -> list[str]:
-    if "external_score" in facts:
-        drop = facts["validation_score"] - facts["external_score"]
-        if drop <= 0:
-            return []
-        score = _number(facts["external_score"])
-        return [
-            f"On external {subject.unit} the score is {score}, {_number(drop)} below validation's."
-        ]
-    if subject.stated:
-        return [f"Performance on new {subject.unit} is stated by the author, not computed here."]
-    return [f"The model was not tested on new {subject.unit}: no external samples were given."]

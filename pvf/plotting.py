@@ -5,8 +5,12 @@ Matplotlib and seaborn are loaded when something is drawn, so that ``import pvf`
 
 from __future__ import annotations
 
+import base64
+import io
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pvf._text import one_line, shortened
@@ -15,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Text
 
-__all__ = ["PALETTE", "STYLE", "as_written", "label", "new_axes", "style"]
+__all__ = ["PALETTE", "STYLE", "Figure", "as_written", "label", "new_axes", "style"]
 
 #: Each has a contrast of 3:1 or more with white. They differ in lightness as well as in hue, so
 #: that any two are 25 or more apart in CIELAB, for usual sight and for each colour blindness.
@@ -41,6 +45,38 @@ STYLE: dict[Any, Any] = {
     "legend.frameon": False,
     "svg.hashsalt": "pvf",  # the same picture gives the same bytes
 }
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawn figure with the words that go with it.
+
+    Attributes
+    ----------
+    picture : matplotlib Figure
+    caption, alt : str
+    """
+
+    picture: Any
+    caption: str
+    alt: str
+
+    def facts(self) -> dict[str, str]:
+        """Return what a page shows: the words, and the picture as a PNG inside the page.
+
+        Returns
+        -------
+        dict
+            ``source``, ``caption``, ``alt``; the same figure gives the same bytes.
+        """
+        buffer = io.BytesIO()
+        with warnings.catch_warnings():
+            # Names in a script that the font lacks are boxes here; the tables beside have them.
+            warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
+            self.picture.savefig(buffer, format="png", dpi=110, metadata={"Software": None})
+        encoded = base64.b64encode(buffer.getvalue()).decode()
+        source = f"data:image/png;base64,{encoded}"
+        return {"source": source, "caption": self.caption, "alt": self.alt}
 
 
 @contextmanager

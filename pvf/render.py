@@ -1,5 +1,6 @@
-"""A model card as Markdown and as HTML: two renderers of the same sections.
+"""The one writer of pages: a template and plain facts in, HTML or Markdown out.
 
+A template in ``pvf/templates`` is written once, with the pieces of ``html.j2`` or ``markdown.j2``.
 All text is plain and is escaped where it is written out, so that a name given by a user is shown as
 it is and never becomes markup.
 """
@@ -7,69 +8,58 @@ it is and never becomes markup.
 from __future__ import annotations
 
 import base64
+import functools
 import hashlib
-import html
+import numbers
+import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
 
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from pvf._outputs import write_whole
 from pvf._text import one_line
 
 __all__ = [
-    "FRAGMENT_STYLE",
-    "Section",
-    "Table",
     "as_fragment",
     "as_markdown",
     "as_page",
-    "content_policy",
-    "in_html",
+    "counted",
+    "environment",
     "in_markdown",
+    "number",
+    "save",
+    "share",
+    "span",
 ]
 
-
-@dataclass(frozen=True)
-class Table:
-    """A table of text, whose first column names the rows.
-
-    Parameters
-    ----------
-    caption : str
-    columns : tuple of str
-    rows : tuple of tuple of str
-    """
-
-    caption: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+# --- numbers as text ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Section:
-    """One part of a card, shown in the order of its fields.
-
-    Parameters
-    ----------
-    name : str
-        Identifier: lower-case letters and hyphens.
-    heading : str
-    paragraphs : tuple of str
-    facts : tuple of (str, str)
-        Labels and values.
-    tables : tuple of Table
-    points : tuple of str
-        Items of a list.
-    """
-
-    name: str
-    heading: str
-    paragraphs: tuple[str, ...] = ()
-    facts: tuple[tuple[str, str], ...] = ()
-    tables: tuple[Table, ...] = ()
-    points: tuple[str, ...] = field(default=())
+def number(value: float) -> str:
+    """Return a score with three decimals; one significant digit where these would be zeros."""
+    return f"{value + 0.0:.3f}" if abs(value) >= 5e-4 or value == 0 else f"{value:.1g}"
 
 
-# --- Markdown -----------------------------------------------------------------------------------
+def share(count: float, total: float) -> str:
+    """Return a count of a total, with its percentage."""
+    return f"{count:g} of {total:g} ({100 * count / total:.1f}%)"
+
+
+def span(low: float, high: float) -> str:
+    """Return two scores as a range."""
+    return f"{number(low)} to {number(high)}"
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a number of things, the noun in the plural unless there is one."""
+    return f"{n} {noun}{'' if n == 1 else 's'}"
+
+
+# --- escaping -----------------------------------------------------------------------------------
 
 #: What can begin markup anywhere in CommonMark, GitHub's Markdown or MyST.
 _MARKUP = re.compile(r"[\\`*_{}\[\]<>#|~&$^]|:(?=[:/])")
@@ -77,7 +67,7 @@ _MARKUP = re.compile(r"[\\`*_{}\[\]<>#|~&$^]|:(?=[:/])")
 _AT_START = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=[-+](?:[\s-]|$))|(?==))")
 
 
-def in_markdown(text: str) -> str:
+def in_markdown(text: object) -> str:
     r"""Return text on one line that Markdown shows as it is.
 
     Examples
@@ -85,206 +75,148 @@ def in_markdown(text: str) -> str:
     >>> print(in_markdown("<b>a_b</b> | [x](y)"))
     \<b\>a\_b\</b\> \| \[x\](y)
     """
-    text = _MARKUP.sub(lambda match: "\\" + match.group(), one_line(text))
-    text = text.replace("www.", "www\\.")
-    return _AT_START.sub(lambda match: f"{match.group()}\\", text)
+    escaped = _MARKUP.sub(lambda match: "\\" + match.group(), one_line(str(text)))
+    escaped = escaped.replace("www.", "www\\.")
+    return _AT_START.sub(lambda match: f"{match.group()}\\", escaped)
 
 
-def as_markdown(title: str, sections: Sequence[Section]) -> str:
-    """Return the card as a Markdown document.
+def _plain(value: Any) -> Any:
+    """Return facts as templates take them: no text is trusted, whatever class it has."""
+    if value is None or isinstance(value, numbers.Number):
+        return value
+    if isinstance(value, pd.DataFrame):
+        columns = [value.index.name or "", *value.columns]
+        return {"columns": _plain(columns), "rows": _plain(list(value.itertuples()))}
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return one_line(str(value))
+
+
+# --- pages --------------------------------------------------------------------------------------
+
+
+@functools.cache
+def environment(kind: str) -> Environment:
+    """Return Jinja's environment for HTML, which escapes by itself, or for Markdown.
 
     Parameters
     ----------
-    title : str
-    sections : sequence of Section
+    kind : {"html", "markdown"}
 
     Returns
     -------
-    str
+    jinja2.Environment
     """
-    parts = [f"# {in_markdown(title)}"]
-    for section in sections:
-        parts.append(f"## {in_markdown(section.heading)}")
-        parts += [in_markdown(paragraph) for paragraph in section.paragraphs]
-        if section.facts:
-            parts.append(_markdown_table(("item", "value"), section.facts))
-        for table in section.tables:
-            parts.append(f"{in_markdown(table.caption)}:")
-            parts.append(_markdown_table(table.columns, table.rows))
-        if section.points:
-            parts.append("\n".join(f"- {in_markdown(point)}" for point in section.points))
-    return "\n\n".join(parts) + "\n"
-
-
-def _markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [_markdown_row(columns), "|" + " --- |" * len(columns)]
-    return "\n".join([*lines, *map(_markdown_row, rows)])
-
-
-def _markdown_row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(in_markdown(cell) for cell in cells) + " |"
-
-
-# --- HTML ---------------------------------------------------------------------------------------
-
-_LAYOUT = """
-.pvf-card { line-height: 1.5; overflow-wrap: break-word; }
-.pvf-card dl { display: grid; grid-template-columns: minmax(9rem, 2fr) 5fr; gap: .3rem 1rem; }
-.pvf-card dt { font-weight: 600; }
-.pvf-card dd { margin: 0; min-width: 0; }
-.pvf-card .scroll { overflow-x: auto; margin: 1rem 0; }
-.pvf-card table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-.pvf-card caption { text-align: left; padding-bottom: .4rem; caption-side: top; color: inherit; }
-.pvf-card th, .pvf-card td {
-  border-bottom: 1px solid; padding: .3rem .7rem .3rem 0; text-align: left; vertical-align: top;
-}
-@media (max-width: 30rem) {
-  .pvf-card dl { grid-template-columns: 1fr; gap: 0; }
-  .pvf-card dd { margin-bottom: .6rem; }
-}
-"""
-
-#: What stands between the ``<style>`` tags of a fragment.
-FRAGMENT_STYLE = _LAYOUT
-
-_PAGE = """
-:root { color-scheme: light dark; --text: #1a1a1a; --page: #ffffff; --focus: #002fbd; }
-@media (prefers-color-scheme: dark) {
-  :root { --text: #e8e8e8; --page: #16181d; --focus: #9db8ff; }
-}
-body {
-  margin: 0 auto; padding: 1rem; max-width: 50rem;
-  font-family: system-ui, sans-serif; color: var(--text); background: var(--page);
-}
-h1 { line-height: 1.2; }
-h2 { margin-top: 2rem; }
-:focus-visible { outline: 3px solid var(--focus); outline-offset: 2px; }
-@media print { body { max-width: none; } .pvf-card .scroll { overflow: visible; } }
-"""
-
-
-def in_html(text: str) -> str:
-    """Return text that HTML shows as it is, in elements and in quoted attributes.
-
-    Examples
-    --------
-    >>> in_html('<script>"&"')
-    '&lt;script&gt;&quot;&amp;&quot;'
-    """
-    return html.escape(one_line(text))
-
-
-def content_policy(*styles: str) -> str:
-    """Return the tag by which a page allows these styles, pictures inside it, and nothing else.
-
-    A script or an address that got into the page all the same would not be run or asked.
-
-    Parameters
-    ----------
-    *styles : str
-        What stands between the page's ``<style>`` tags.
-
-    Examples
-    --------
-    >>> content_policy("b {}").split("; ")[1]
-    "style-src 'sha256-zy87ZYlZV4kMyp51wB+3ABJeEclAGRFupKDmlDS9DAw='"
-    """
-    digests = [base64.b64encode(hashlib.sha256(style.encode()).digest()) for style in styles]
-    allowed = " ".join(f"'sha256-{digest.decode()}'" for digest in digests)
-    rules = (
-        f"default-src 'none'; style-src {allowed}; img-src data:; base-uri 'none'; "
-        "form-action 'none'"
+    made = Environment(
+        loader=PackageLoader("pvf"),
+        autoescape=kind == "html",
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
-    return f'<meta http-equiv="Content-Security-Policy" content="{rules}">'
+    made.filters |= {"text": in_markdown, "number": number}
+    made.globals |= {"pieces": f"{kind}.j2", "counted": counted, "share": share, "span": span}
+    return made
 
 
-def as_page(title: str, sections: Sequence[Section]) -> str:
-    """Return the card as a whole HTML page that needs no other file and no network.
+def as_markdown(template: str, facts: Mapping[str, Any]) -> str:
+    """Return a template's page as a Markdown document.
 
     Parameters
     ----------
-    title : str
-    sections : sequence of Section
+    template : str
+        Name of a file in ``pvf/templates``.
+    facts : mapping of str to object
+        Texts, numbers, frames, and lists and mappings of these.
 
     Returns
     -------
     str
     """
-    lines = [
-        "<!doctype html>",
-        '<html lang="en">',
-        "<head>",
-        '<meta charset="utf-8">',
-        content_policy(_LAYOUT + _PAGE),
-        '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{in_html(title)}</title>",
-        f"<style>{_LAYOUT}{_PAGE}</style>",
-        "</head>",
-        "<body>",
-        '<main class="pvf-card">',
-        *_body(title, sections, level=1),
-        "</main>",
-        "</body>",
-        "</html>",
-    ]
-    return "\n".join(lines) + "\n"
+    return _body("markdown", template, facts, level=1) + "\n"
 
 
-def as_fragment(title: str, sections: Sequence[Section]) -> str:
-    """Return the card as a part of a page, such as a notebook, in that page's colours and fonts.
+def as_page(template: str, facts: Mapping[str, Any]) -> str:
+    """Return a template's page as whole HTML that needs no other file and no network.
+
+    Its policy allows the page's style, pictures inside the page, and nothing else: a script or an
+    address that got into it all the same would not be run or asked.
 
     Parameters
     ----------
-    title : str
-    sections : sequence of Section
+    template, facts
+        As in `as_markdown`; ``title`` of the facts is the page's.
 
     Returns
     -------
     str
     """
-    body = _body(title, sections, level=3)
-    return "\n".join(
-        [f"<style>{FRAGMENT_STYLE}</style>", '<div class="pvf-card">', *body, "</div>"]
+    style = _style("pieces.css") + _style("page.css")
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    body = _body("html", template, facts, level=1)
+    return (
+        environment("html")
+        .get_template("page.html.j2")
+        .render(title=_plain(facts["title"]), style=style, digest=digest, body=body)
     )
 
 
-def _body(title: str, sections: Sequence[Section], *, level: int) -> list[str]:
-    lines = [f"<h{level}>{in_html(title)}</h{level}>"]
-    for section in sections:
-        lines += [
-            f'<section data-part="{in_html(section.name)}">',
-            f"<h{level + 1}>{in_html(section.heading)}</h{level + 1}>",
-            *(f"<p>{in_html(paragraph)}</p>" for paragraph in section.paragraphs),
-        ]
-        if section.facts:
-            pairs = (f"<dt>{in_html(a)}</dt><dd>{in_html(b)}</dd>" for a, b in section.facts)
-            lines += ["<dl>", *pairs, "</dl>"]
-        for table in section.tables:
-            lines += _html_table(table)
-        if section.points:
-            items = (f"<li>{in_html(point)}</li>" for point in section.points)
-            lines += ["<ul>", *items, "</ul>"]
-        lines.append("</section>")
-    return lines
+def as_fragment(template: str, facts: Mapping[str, Any]) -> str:
+    """Return a template's page as a part of another, such as a notebook, in that page's colours.
+
+    Parameters
+    ----------
+    template, facts
+        As in `as_markdown`.
+
+    Returns
+    -------
+    str
+    """
+    body = _body("html", template, facts, level=3)
+    made = environment("html").get_template("fragment.html.j2")
+    return made.render(style=_style("pieces.css"), body=body)
 
 
-def _html_table(table: Table) -> list[str]:
-    """Return a table in a box that scrolls sideways, by keyboard too, on a narrow screen."""
-    head = "".join(f'<th scope="col">{in_html(column)}</th>' for column in table.columns)
-    rows = [
-        f'<tr><th scope="row">{in_html(row[0])}</th>'
-        + "".join(f"<td>{in_html(cell)}</td>" for cell in row[1:])
-        + "</tr>"
-        for row in table.rows
-    ]
-    return [
-        f'<div class="scroll" role="region" tabindex="0" aria-label="{in_html(table.caption)}">',
-        "<table>",
-        f"<caption>{in_html(table.caption)}</caption>",
-        f"<thead><tr>{head}</tr></thead>",
-        "<tbody>",
-        *rows,
-        "</tbody>",
-        "</table>",
-        "</div>",
-    ]
+def save(path: str | os.PathLike[str], writers: Mapping[str, Callable[[], str]]) -> Path:
+    """Write what the ending of a file's name says; in one step, or not at all.
+
+    Parameters
+    ----------
+    path : path-like
+        Its folder must exist.
+    writers : mapping of str to callable
+        By ending, such as ``.html``, what returns the text.
+
+    Returns
+    -------
+    pathlib.Path
+
+    Raises
+    ------
+    ValueError
+        The name ends otherwise.
+    OSError
+        The file cannot be written; one of that name stays as it was.
+    """
+    path = Path(path)
+    *others, last = writers
+    if path.suffix.lower() not in writers:
+        raise ValueError(f"path must end in {', '.join(others)} or {last}, got {path.name!r}.")
+    text = writers[path.suffix.lower()]()
+    # A file's name may hold bytes that are no text; as an escape, JSON can hold them too.
+    write_whole(path, text.encode(errors="backslashreplace"))
+    return path
+
+
+def _body(kind: str, template: str, facts: Mapping[str, Any], *, level: int) -> str:
+    """Return the filled template, with one blank line at most between any two others."""
+    text = environment(kind).get_template(template).render(_plain(facts), level=level)
+    return re.sub(r"\n\s*\n", "\n\n" if kind == "markdown" else "\n", text).strip()
+
+
+def _style(name: str) -> str:
+    return environment("html").get_template(name).render()

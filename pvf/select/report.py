@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -16,22 +17,19 @@ import numpy as np
 import pandas as pd
 
 import pvf
-from pvf import plotting
-from pvf._outputs import write_whole
+from pvf import plotting, render
 from pvf.metrics import InterventionEfficiencyDisplay, intervention_efficiency_score
 from pvf.model_card import ModelCard
 from pvf.multiplicity import MultiplicityDisplay
-from pvf.render import FRAGMENT_STYLE, content_policy, in_html
+from pvf.plotting import Figure
 from pvf.select.choose import RULES, Selection
 from pvf.select.columns import kinds_frame
-from pvf.select.pages import PAGE, STYLE, Figure, HtmlWriter, MarkdownWriter, Writer
 from pvf.select.read import OwnData
 from pvf.select.recommendation import recommend
 from pvf.validation import PerturbationValidationResult, tied_best
 
 __all__ = [
     "FORMATS",
-    "Figure",
     "as_html",
     "as_json",
     "as_markdown",
@@ -55,6 +53,8 @@ __all__ = [
 ]
 
 FORMATS = (".html", ".md", ".json")
+#: The file in ``pvf/templates`` by which a report is written.
+_TEMPLATE = "report.j2"
 
 
 # --- tables ---------------------------------------------------------------------------------------
@@ -289,16 +289,9 @@ def summary(selection: Selection) -> dict[str, Any]:
         ``recommendation``, ``choices``, ``tied``, ``judged``, ``differences``, ``sigmas``,
         ``stability``, ``multiplicity``, ``columns``, ``parts``, ``data``, ``settings``.
     """
-    said = recommend(selection)
     data = selection.data
     return {
-        "recommendation": {
-            "model": said.model,
-            "usable": said.usable,
-            "headline": said.headline,
-            "reasons": list(said.reasons),
-            "caveats": list(said.caveats),
-        },
+        "recommendation": dataclasses.asdict(recommend(selection)),
         "choices": selection.chosen,
         "tied": selection.tied,
         "judged": json.loads(selection.judged.to_json(orient="index")),
@@ -320,20 +313,12 @@ def summary(selection: Selection) -> dict[str, Any]:
 
 def notes_text(data: OwnData) -> str:
     """Return what was done on reading, as Markdown."""
-    out = MarkdownWriter()
-    out.points(data.notes or ("Nothing else was done.",))
-    return out.text()
+    return render.as_markdown("notes.j2", {"notes": data.notes})
 
 
 def recommendation_text(selection: Selection) -> str:
     """Return the recommendation, its reasons and caveats as Markdown without headings."""
-    said = recommend(selection)
-    out = MarkdownWriter()
-    out.strong(said.headline)
-    out.points(said.reasons)
-    out.paragraph("Caveats:")
-    out.points(said.caveats)
-    return out.text()
+    return render.as_markdown("recommendation.j2", dataclasses.asdict(recommend(selection)))
 
 
 def as_json(selection: Selection) -> str:
@@ -343,15 +328,12 @@ def as_json(selection: Selection) -> str:
 
 def as_html(selection: Selection) -> str:
     """Return the report as one HTML page that needs no other file and no network."""
-    body = _render(selection, HtmlWriter())
-    title = in_html(f"Which model for {selection.data.target}?")
-    policy = content_policy(STYLE, FRAGMENT_STYLE)
-    return PAGE.format(policy=policy, title=title, style=STYLE, body=body)
+    return render.as_page(_TEMPLATE, _page(selection))
 
 
 def as_markdown(selection: Selection) -> str:
     """Return the report as Markdown, its figures inside as data URIs."""
-    return _render(selection, MarkdownWriter())
+    return render.as_markdown(_TEMPLATE, _page(selection))
 
 
 def write_report(selection: Selection, path: str | Path) -> Path:
@@ -374,80 +356,42 @@ def write_report(selection: Selection, path: str | Path) -> Path:
     OSError
         If the file cannot be written; one of that name stays as it was.
     """
-    path = Path(path)
-    writers = dict(zip(FORMATS, (as_html, as_markdown, as_json), strict=True))
-    if path.suffix.lower() not in writers:
-        raise ValueError(f"path must end in {', '.join(FORMATS)}, got {path.name!r}.")
-    text = writers[path.suffix.lower()](selection)
-    # A file's name may hold bytes that are no text; as an escape, JSON can hold them too.
-    write_whole(path, text.encode(errors="backslashreplace"))
-    return path
+    as_text = dict(zip(FORMATS, (as_html, as_markdown, as_json), strict=True))
+    return render.save(path, {end: partial(write, selection) for end, write in as_text.items()})
 
 
-def _render(selection: Selection, out: Writer) -> str:
-    """Write the report's parts in their order."""
-    said = recommend(selection)
-    out.heading(1, f"Which model for {selection.data.target}?")
-    out.heading(2, "Recommendation")
-    out.strong(said.headline)
-    out.points(said.reasons)
-    out.heading(3, "Caveats")
-    out.points(said.caveats)
-    _render_data(selection, out)
-    _render_choice(selection, out)
-    _render_worth(selection, out)
-    out.card(card(selection))
-    out.heading(2, "How to make this report again")
-    out.table(settings_table(selection), "Settings and versions")
-    return out.text()
-
-
-def _render_data(selection: Selection, out: Writer) -> None:
-    out.heading(2, "The data")
+def _page(selection: Selection) -> dict[str, Any]:
+    """Return what the report shows; its words and their order are the template's."""
     data = selection.data
-    out.paragraph(
-        f"{len(data.X)} patients from {data.name}; the outcome is {data.target}, and "
-        f"'{data.positive}' is a case ({int(data.y.sum())} of them)."
-    )
-    if data.notes:
-        out.points(data.notes)
-    out.table(columns_table(selection), "What each column was taken for; --kind overrules it")
-    out.table(parts_table(selection), "Parts, split at random within each outcome")
-
-
-def _render_choice(selection: Selection, out: Writer) -> None:
-    out.heading(2, "What the rules select")
-    out.paragraph(
-        "The traditional rule takes the candidate with the largest Intervention Efficiency (IE) on "
-        "the validation part. PVF perturbs that part many times and takes the candidate whose "
-        "score holds up. PMV flips training labels and takes the candidate whose training "
-        "accuracy falls fastest; its scores are slopes, no efficiencies."
-    )
-    out.table(choices_table(selection), "Choices, and the candidates that tie with them")
-    out.table(leaders_table(selection), "Leading candidates under PVF: score (rank) by each rule")
-    out.figure(scores_figure(selection))
-    out.table(sigma_table(selection), "Effect of the noise level σ on PVF's choice")
-
-
-def _render_worth(selection: Selection, out: Writer) -> None:
-    out.heading(2, "What the choices are worth")
-    out.paragraph("On the test part, by which nothing was selected:")
-    out.table(judged_table(selection), "The choices on the test part")
-    out.table(
-        differences_table(selection), "Differences in Intervention Efficiency, with 95% intervals"
-    )
-    out.figure(efficiency_figure(selection))
-    out.heading(2, "For whom equally good models disagree")
-    out.paragraph(
-        "Rashomon Capacity counts effective classes: 1 where all good candidates give a patient "
-        "the same score, 2 where they contradict each other."
-    )
-    out.figure(multiplicity_figure(selection))
-    if selection.multiplicity is not None:
-        out.table(
-            contested_table(selection),
-            "Test patients with the largest capacity, by line of the file",
-        )
+    return {
+        "title": f"Which model for {data.target}?",
+        "recommendation": dataclasses.asdict(recommend(selection)),
+        "data": {
+            "patients": len(data.X),
+            "cases": int(data.y.sum()),
+            "name": data.name,
+            "target": data.target,
+            "positive": data.positive,
+            "notes": data.notes,
+        },
+        "tables": {
+            "columns": columns_table(selection),
+            "parts": parts_table(selection),
+            "choices": choices_table(selection),
+            "leaders": leaders_table(selection),
+            "sigma": sigma_table(selection),
+            "judged": judged_table(selection),
+            "differences": differences_table(selection),
+            "contested": contested_table(selection),
+            "settings": settings_table(selection),
+        },
+        "figures": {
+            "scores": scores_figure(selection).facts(),
+            "efficiency": efficiency_figure(selection).facts(),
+            "multiplicity": multiplicity_figure(selection).facts(),
+        },
+        "card": card(selection).page["card"],
+    }
 
 
 def card(selection: Selection) -> ModelCard:

@@ -95,7 +95,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "InterventionEfficiencyDisplay.plot": (DRAWN.plot, {}),
     "ModelCard": (
         pvf.ModelCard,
-        {"title": CARD.title, "facts": CARD.facts, "sections": CARD.sections},
+        {"title": CARD.title, "facts": CARD.facts, "details": CARD.details},
     ),
     "ModelCard.save": (CARD.save, {"path": "/dev/null/card.md"}),
     "ModelCard.to_html": (CARD.to_html, {}),
@@ -304,6 +304,7 @@ LEGAL: dict[str, set[str]] = {
     "InterventionEfficiencyDisplay.from_predictions:pos_label": {"bool"},  # True is 1
     "InterventionEfficiencyDisplay.from_predictions:random_state": SEEDS,
     "InterventionEfficiencyDisplay.plot:name": {"text"},
+    "ModelCard:details": {"dict"},
     "ModelCard:facts": {"dict"},
     "ModelCard:title": {"text"},
     "MultiplicityDisplay:name": {"text"},

@@ -13,6 +13,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from hypothesis import example, given
 from hypothesis import strategies as st
+from markupsafe import Markup
 from playwright.sync_api import sync_playwright
 from scipy.stats import beta
 from sklearn.datasets import load_iris, make_classification
@@ -24,7 +25,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import pvf
-from pvf.render import Section, as_markdown, in_html, in_markdown
+from pvf.render import as_fragment, environment, in_markdown
 from studies.capacity2022 import card as card_example
 
 PARTS = [
@@ -277,7 +278,9 @@ def test_missing_values_and_kinds_are_counted(parts):
 
 
 def limits_of(card):
-    return " ".join(card.sections[-1].points)
+    """Return the last part of the Markdown page, without what it escapes."""
+    part = card.to_markdown().split("## Limits")[1]
+    return re.sub(r"\\(\W)", r"\1", part)
 
 
 def test_limits_follow_from_the_data(card, result, parts):
@@ -523,6 +526,12 @@ def test_hostile_names_are_shown_as_they_are(trees, parts):
     assert shown in {re.sub(r"\\([^\w\s])", r"\1", text) for text in in_rows}
 
 
+PIECES = """{% import pieces as page %}
+{% call page.paragraph() %}{{ text }}{% endcall %}
+{% call page.facts() %}{{ page.fact(text, text) }}{% endcall %}
+{% call(cell) page.table("t", [text, text], [[text, text]]) %}{% endcall %}"""
+
+
 @given(st.text(max_size=30))
 @example("1. a")
 @example("- a")
@@ -536,25 +545,29 @@ def test_hostile_names_are_shown_as_they_are(trees, parts):
 def test_any_text_survives_markdown_and_html(text):
     """What a parser reads back from either page is the text, with its white space made plain."""
     expected = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    assert "".join(Outline(f"<p>{in_html(text)}</p>").text) == expected
     markdown_it = pytest.importorskip("markdown_it")
     parser = markdown_it.MarkdownIt("commonmark").enable("table")
-    page = as_markdown("t", [Section("s", "h", paragraphs=(text,), facts=((text, text),))])
+    page = environment("markdown").from_string(PIECES).render(text=text)
     texts = [
         "".join(child.content for child in token.children)
-        for token in parser.parse(page)
+        for token in parser.parse(re.sub(r"\n\s*\n", "\n\n", page))
         if token.type == "inline"
     ]
-    assert texts == [
-        "t",
-        "h",
-        *([expected] if expected else []),
-        "item",
-        "value",
-        expected,
-        expected,
-    ]
+    seen = [expected] if expected else []
+    assert texts == [*seen, "item", "value", expected, expected, "t:", *[expected] * 4]
+    said = {"headline": text, "reasons": [text, text], "caveats": [text]}
+    page = as_fragment("recommendation.j2", said)
+    shown = [part.strip() for part in Outline(page).text if part.strip()]
+    assert shown == [*seen * 3, "Caveats:", *seen]
     assert "\n" not in in_markdown(text)
+
+
+def test_text_that_calls_itself_safe_is_escaped_all_the_same():
+    """A text of a class that Jinja trusts is shown as it is, wherever it stands in the facts."""
+    text = Markup("<b>a</b>")
+    page = as_fragment("recommendation.j2", {"headline": text, "reasons": [text], "caveats": ()})
+    assert "b" not in Outline(page).tags
+    assert Outline(page).text.count("<b>a</b>") == 2
 
 
 # --- Files --------------------------------------------------------------------------------------

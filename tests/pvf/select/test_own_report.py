@@ -343,7 +343,7 @@ def test_two_reports_are_the_same_bytes(selection, page, tmp_path):
 
 def test_unknown_ending_is_refused(selection, tmp_path):
     """The file's name says as what to write."""
-    with pytest.raises(ValueError, match=r"must end in \.html, \.md, \.json, got 'r\.pdf'"):
+    with pytest.raises(ValueError, match=r"must end in \.html, \.md or \.json, got 'r\.pdf'"):
         own_report.write_report(selection, tmp_path / "r.pdf")
 
 

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from ugly_csv import KINDS, TARGET, plain_table, to_bytes, ugly_table
 
 from book.tools.project import ROOT
+from pvf import render
 from pvf.__main__ import main
 from pvf.select import choose as own_selection
 from pvf.select import example as simulated_cohort
@@ -268,14 +269,14 @@ def test_reports_are_written_each_by_itself(plain, tmp_path, monkeypatch):
     """One whose disk is full and one whose drawing fails cost neither of the others."""
     names = ["a.html", "b.md", "c.json", "d.json"]
     (tmp_path / "b.md").write_text("old", encoding="utf-8")
-    write_bytes = own_report.write_whole
+    write_bytes = render.write_whole
 
     def full(path, content):
         if path.name == "b.md":
             raise OSError(28, "No space left on device")
         write_bytes(path, content)
 
-    monkeypatch.setattr(own_report, "write_whole", full)
+    monkeypatch.setattr(render, "write_whole", full)
     monkeypatch.setattr(own_report, "as_html", lambda _: 1 / 0)
     options = [word for name in names for word in ("--report", tmp_path / name)]
     done = call("select", plain, "--target", "died", "--capacity", "0.3", *SMALL, *options)

@@ -1,0 +1,104 @@
+"""How certain a model's score is: plausible scores, of which an interval is the middle."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn import config_context
+
+__all__ = ["interval", "plausible_scores"]
+
+
+def interval(draws: NDArray[np.float64], level: float, estimate: float) -> tuple[float, float]:
+    """Return the middle of the draws, stretched to the estimate where that is an extreme."""
+    tail = (1 - level) / 2
+    low, high = np.quantile(draws, [tail, 1 - tail])
+    return min(float(low), float(estimate)), max(float(high), float(estimate))
+
+
+def plausible_scores(
+    models: Sequence[Any],
+    X: Any,
+    y: NDArray[Any],
+    scorer: Callable[..., float],
+    *,
+    from_counts: tuple[Any, Callable[..., NDArray[np.float64]]] | None,
+    by_class: bool,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Return scores of shape (n_models, n_draws) that show how certain they are, drawn together.
+
+    ``from_counts`` is the case label and the score as a function of counts, where it is one; any
+    other score is that of resamples of the rows, within each class or of all together.
+    """
+    if from_counts is None:
+        parts = [np.flatnonzero(y == label) for label in np.unique(y)] if by_class else []
+        return _resampled(models, X, y, scorer, parts or [np.arange(len(y))], n_draws, rng)
+    label, function = from_counts
+    is_case = y == label
+    flagged = np.array([np.asarray(model.predict(X)) == label for model in models])
+    tp, fp = (_jeffreys_draws(flagged[:, part], n_draws, rng) for part in (is_case, ~is_case))
+    return function(tp, fp, int(is_case.sum()), int((~is_case).sum()))
+
+
+def _jeffreys_draws(
+    flagged: NDArray[np.bool_], n_draws: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return plausible numbers of flagged samples of one class, of shape (n_models, n_draws).
+
+    Each sample has one pattern of flags, one flag a model. The patterns' shares are drawn from
+    their posterior distribution, a Dirichlet whose prior gives every model's share of flags
+    Jeffreys' prior, Beta(1/2, 1/2); a bootstrap would call a faultless score certain.
+    """
+    n_models, n_samples = flagged.shape
+    patterns = np.array(list(itertools.product([0, 1], repeat=n_models)))
+    code = 2 ** np.arange(n_models)[::-1]
+    sizes = np.bincount(code @ flagged, minlength=len(patterns))
+    shares = rng.dirichlet(sizes + 1 / len(patterns), size=n_draws)
+    return n_samples * (shares @ patterns).T
+
+
+def _resampled(
+    models: Sequence[Any],
+    X: Any,
+    y: NDArray[Any],
+    scorer: Callable[..., float],
+    parts: Sequence[NDArray[np.intp]],
+    n_draws: int,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Return scores on bootstrap resamples of the rows within each part."""
+    remembering = [_Remembered(model, X) for model in models]
+    scores = np.empty((len(models), n_draws))
+    with config_context(assume_finite=True, skip_parameter_validation=True):  # checked before
+        for b in range(n_draws):
+            rows = np.concatenate([rng.choice(part, len(part)) for part in parts])
+            X_drawn = X.iloc[rows] if isinstance(X, pd.DataFrame) else np.asarray(X)[rows]
+            for q, model in enumerate(remembering):
+                model.rows = rows
+                scores[q, b] = scorer(model, X_drawn, y[rows])
+    return scores
+
+
+class _Remembered:
+    """A model that predicts all samples once and hands out the rows of the current resample."""
+
+    _METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
+
+    def __init__(self, model: Any, X: Any) -> None:
+        self._model = model
+        self._respond = functools.cache(lambda name: np.asarray(getattr(model, name)(X)))
+        self.rows: NDArray[np.intp] = np.arange(0)
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._model, name)
+        if name not in self._METHODS:
+            return attribute
+        return functools.wraps(attribute)(lambda _: self._respond(name)[self.rows])

@@ -293,7 +293,7 @@ SEEDS = {"10**30"}  # a seed has no upper end
 LEGAL: dict[str, set[str]] = {
     "GaussianNoise:scale": {"1.5", "10**30"},
     "GaussianNoise.fit:column": {"own, shorter"},
-    "GaussianNoise.prepare:column": {"own, shorter", "empty"},
+    "GaussianNoise.prepare:column": {"own, shorter"},
     "GaussianNoise.sample:column": {"own, shorter"},
     "InterventionEfficiencyDisplay:efficiency": GAPS,
     "InterventionEfficiencyDisplay:name": {"text"},

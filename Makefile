@@ -29,6 +29,7 @@ test: .venv/installed ## Run the tests
 
 # What a reader of README.md has who wants the library alone.
 plain: ## Install the library by itself in build/plain and run its examples
+	@rm -rf build/lib  # what an earlier build left would be installed too
 	@"$(PYTHON)" -m venv --clear build/plain
 	@build/plain/bin/python -m pip install --quiet --disable-pip-version-check .
 	@cd build/plain && bin/python -I ../../tests/plain_install.py

@@ -88,9 +88,13 @@ def style() -> Iterator[None]:
     >>> with style():
     ...     ax = new_axes()
     """
-    import matplotlib.pyplot as plt  # noqa: PLC0415
-    import seaborn as sns  # noqa: PLC0415
-
+    try:
+        import matplotlib.pyplot as plt  # noqa: PLC0415
+        import seaborn as sns  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"Figures need {error.name}, which is not installed: pip install 'pvf[plot]'"
+        ) from error
     with sns.axes_style("ticks"), plt.rc_context(STYLE):
         yield
 
@@ -107,9 +111,9 @@ def new_axes(**figure_kwargs: Any) -> Axes:
     -------
     matplotlib Axes
     """
-    import matplotlib.pyplot as plt  # noqa: PLC0415
-
     with style():
+        import matplotlib.pyplot as plt  # noqa: PLC0415
+
         return plt.subplots(**figure_kwargs)[1]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 import yaml
 from click.testing import CliRunner, Result
@@ -20,6 +21,10 @@ from book.tools.project import ROOT, Project
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
+
+# How long an example takes says how busy the machine is, not whether the code is right.
+hypothesis.settings.register_profile("pvf", deadline=None)
+hypothesis.settings.load_profile("pvf")
 
 REPOSITORY = Project(Path(__file__).resolve().parents[1])
 TITLE = "# A small notebook\n\nSome text."

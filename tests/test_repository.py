@@ -33,7 +33,8 @@ CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 CONDA_NAMES = {"playwright-python": "playwright"}
-TARGETS = {"help", "venv", "book", "test", "torch", "lint", "bench", "notebooks", "clean", "lock"}
+TARGETS = {"help", "venv", "book", "test", "plain", "torch", "lint", "bench", "notebooks", "clean"}
+TARGETS |= {"lock"}
 
 
 def by_name(lines):
@@ -563,15 +564,16 @@ def test_ci_lints_then_runs_readme_word_for_word(tmp_path):
     """CI drops any old .venv, lints, and runs each command of README as it is written there."""
     outcome, calls = run_ci(tmp_path)
     assert outcome.returncode == 0, outcome.stderr
-    assert calls == ["make lint", *readme_commands(), "make torch"]
+    assert calls == ["make lint", *readme_commands(), "make plain", "make torch"]
 
 
 @pytest.mark.parametrize(
-    "command", ["make lint", "make book", "make test", "papermill", "make torch"]
+    "command", ["make lint", "make book", "make test", "papermill", "make plain", "make torch"]
 )
 def test_ci_fails_where_a_step_fails(tmp_path, command):
     """CI exits non-zero at the first step that fails, and runs none after it."""
-    (fault,) = (c for c in ["make lint", *readme_commands(), "make torch"] if c.startswith(command))
+    steps = ["make lint", *readme_commands(), "make plain", "make torch"]
+    (fault,) = (step for step in steps if step.startswith(command))
     outcome, calls = run_ci(tmp_path, fault=fault)
     assert outcome.returncode != 0
     assert calls[-1] == fault

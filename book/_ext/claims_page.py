@@ -23,15 +23,7 @@ PAPERS = {
     "zhang2019pmv": "Zhang et al. (2019)",
 }
 SHORT = {"zhang2026pvf": "PVF", "hsu2022rashomon": "Capacity", "zhang2019pmv": "PMV"}
-MARKS = {
-    "reproduced": "●",
-    "holds, numbers differ": "◕",
-    "direction only": "◐",
-    "in part": "◐",
-    "not reproduced": "○",
-    "undecided": "?",
-    "untestable": "–",
-}
+MARKS = {"reproduced": "●", "direction only": "◐", "not reproduced": "○", "untestable": "–"}
 CLASSES = {kind: f"verdict-{re.sub(r'[ ,]+', '-', kind)}" for kind in VERDICTS}
 
 

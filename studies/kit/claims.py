@@ -39,8 +39,8 @@ __all__ = [
     "verdict_table",
 ]
 
-#: All verdicts that a claim can get; "direction only" is of the first round's scale.
-VERDICTS = (*LABELS[:2], "direction only", *LABELS[2:])
+#: All verdicts that the ledger's claims get, which are judged by functions of their own.
+VERDICTS = ("reproduced", "direction only", "not reproduced", "untestable")
 
 #: The claims' prefixes in the order of the ledger.
 ORDER = ("IE", "SYN", "SEN", "CER", "BRE", "REAL", "THE", "LAB", "CPX", "RC", "PMV")
@@ -68,8 +68,9 @@ class Finding:
 
     def __post_init__(self) -> None:
         """Refuse a verdict that is none."""
-        if self.verdict not in VERDICTS:
-            raise ValueError(f"verdict must be one of {VERDICTS}, got {self.verdict!r}.")
+        known = dict.fromkeys((*VERDICTS, *LABELS))
+        if self.verdict not in known:
+            raise ValueError(f"verdict must be one of {list(known)}, got {self.verdict!r}.")
 
 
 @dataclass(frozen=True)

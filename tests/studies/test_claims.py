@@ -144,6 +144,7 @@ def test_ledger_has_a_row_a_claim(typed):
         "statement": "σ is so.",
         "verdict": "direction only",
         "paper_numbers": "win: 52",
+        "note": "",
         "number": 40.25,
         "low": 30.5,
         "high": 1234.5,

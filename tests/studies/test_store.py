@@ -610,8 +610,13 @@ def test_wrong_arguments_are_named(change, error, message):
         run_blocks(arguments.pop("compute"), arguments.pop("blocks"), **arguments)
 
 
-def fails_at_two(block):
+def fails_at_two(block, folder):
+    """Fail in block 2, once the other two are on disk."""
     if block == 2:
+        deadline = time.monotonic() + 60
+        while len(list(folder.rglob("*.parquet"))) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
         raise ZeroDivisionError("no such number")
     return pd.DataFrame({"block": [block]})
 
@@ -620,7 +625,14 @@ def fails_at_two(block):
 def test_error_in_a_block_names_it_and_keeps_the_others(tmp_path, n_jobs):
     """A failing block is named in the error; blocks finished before it stay on disk."""
     with pytest.raises(ZeroDivisionError) as caught:
-        run_blocks(fails_at_two, range(3), study="err", settings={}, out=tmp_path, n_jobs=n_jobs)
+        run_blocks(
+            partial(fails_at_two, folder=tmp_path),
+            range(3),
+            study="err",
+            settings={},
+            out=tmp_path,
+            n_jobs=n_jobs,
+        )
     assert any("block 2 of the study 'err'" in note for note in caught.value.__notes__)
     run_blocks(must_not_run, [0, 1], study="err", settings={}, out=tmp_path)
 

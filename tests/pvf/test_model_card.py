@@ -13,7 +13,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from hypothesis import example, given
 from hypothesis import strategies as st
-from markupsafe import Markup
+from jinja2.utils import markupsafe
 from playwright.sync_api import sync_playwright
 from scipy.stats import beta
 from sklearn.datasets import load_iris, make_classification
@@ -564,7 +564,7 @@ def test_any_text_survives_markdown_and_html(text):
 
 def test_text_that_calls_itself_safe_is_escaped_all_the_same():
     """A text of a class that Jinja trusts is shown as it is, wherever it stands in the facts."""
-    text = Markup("<b>a</b>")
+    text = markupsafe.Markup("<b>a</b>")
     page = as_fragment("recommendation.j2", {"headline": text, "reasons": [text], "caveats": ()})
     assert "b" not in Outline(page).tags
     assert Outline(page).text.count("<b>a</b>") == 2

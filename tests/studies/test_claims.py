@@ -189,7 +189,7 @@ def test_ledger_is_written_for_people_and_programs(typed):
     assert [record["number"] for record in records] == [7.0, None]
     text = ledger_text("csv", ["A-1"])
     assert text.splitlines()[1] == (
-        "A-1,doe,p. 2,σ is so.,untestable,,,,,,no data,a tenth,01_one,fig-a,cervical_data"
+        "A-1,doe,p. 2,σ is so.,untestable,,,,,,,no data,a tenth,01_one,fig-a,cervical_data"
     )
     assert text.endswith("\n")
     assert "\r" not in text

@@ -123,7 +123,11 @@ def _watch(page: Page) -> Visit:
         "console", lambda m: seen.console.append(m.text) if m.type in ("error", "warning") else None
     )
     page.on("pageerror", lambda error: seen.console.append(str(error)))
-    page.on("requestfailed", lambda request: seen.failed.append(request.url))
+    # What the browser drops because the reader goes on to another page has not failed.
+    page.on(
+        "requestfailed",
+        lambda r: None if r.failure == "net::ERR_ABORTED" else seen.failed.append(r.url),
+    )
     page.on("response", lambda r: seen.failed.append(r.url) if r.status >= 400 else None)
     page.on("request", lambda request: seen.hosts.add(_host(request.url)))
     return seen

@@ -227,40 +227,7 @@ def recorded_code(name):
     return facts.get("checked", facts)["code"]
 
 
-#: Not yet computed anew since the code that reads their data has changed.
-AWAITING = {
-    "breast_cancer",
-    "breast_data",
-    "candidate_patients",
-    "candidate_sets_breast",
-    "candidate_sets_cervical",
-    "candidate_sets_synthetic",
-    "capacity_awp",
-    "capacity_greedy",
-    "capacity_logistic",
-    "capacity_networks",
-    "cervical_cancer",
-    "cervical_choices",
-    "cervical_data",
-    "clinical_reached",
-    "pmv_depths",
-    "pmv_grid_depths",
-    "pmv_hidden_sizes",
-    "pmv_memorisers",
-    "pmv_rules",
-    "pmv_tree_gaps",
-}
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(reason="to be computed anew"))
-        if name in AWAITING
-        else name
-        for name in sorted(entries())
-    ],
-)
+@pytest.mark.parametrize("name", sorted(entries()))
 def test_committed_table_was_made_by_the_code_that_stands(name):
     """No table is older than a change of the code that computes it."""
     assert changed_modules(recorded_code(name), table_code(name)) == []

@@ -25,7 +25,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import type_of_target
 
 import pvf
-from pvf import multiplicity, render
+from pvf import metrics, multiplicity, render
 from pvf._checks import (
     check_capacity,
     check_integer,
@@ -37,11 +37,6 @@ from pvf._checks import (
 )
 from pvf._score_draws import interval, plausible_scores
 from pvf._seeds import seed_sequence
-from pvf.metrics import (
-    count_metric,
-    intervention_efficiency_counts,
-    intervention_efficiency_score,
-)
 from pvf.validation import (
     PerturbationValidationResult,
     break_tie,
@@ -525,7 +520,7 @@ def _metric_name(scoring: Any) -> str | None:
     if scoring is None or isinstance(scoring, str):
         return scoring
     function = getattr(scoring, "_score_func", scoring)
-    if function is intervention_efficiency_score:
+    if function is metrics.intervention_efficiency_score:
         return "Intervention Efficiency"
     return getattr(function, "__name__", type(function).__name__).replace("_", " ")
 
@@ -659,7 +654,7 @@ def _capacity_facts(
     """Return what the selected model makes of the capacity."""
     tp, fp = int(flagged[is_case].sum()), int(flagged[~is_case].sum())
     n_pos, n_neg = int(is_case.sum()), int((~is_case).sum())
-    efficiency = float(intervention_efficiency_counts(tp, fp, n_pos, n_neg, gamma))
+    efficiency = float(metrics.intervention_efficiency_counts(tp, fp, n_pos, n_neg, gamma))
     by_chance = float(100 * gamma * is_case.mean())
     return {
         "flagged": tp + fp,
@@ -749,7 +744,7 @@ def _performance_facts(subject: _Subject, place: int, group: _Group) -> dict[str
     scores = result.unperturbed
     if group.name != "validation":
         scores = scores_of_models(result.models, group.X, group.y, scorer)
-    metric = None if group.case is None else count_metric(scorer, group.classes)
+    metric = None if group.case is None else metrics.count_metric(scorer, group.classes)
     drawn = plausible_scores(
         [result.models[i] for i in dict.fromkeys((best, other))],  # once where they agree
         group.X,

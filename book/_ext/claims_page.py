@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment, FileSystemLoader
+from jinja2 import FileSystemLoader
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+from pvf.render import environment
 from studies.kit.claims import VERDICTS, claims, in_words, judge, ledger
 from studies.kit.results import results_folder
 
@@ -104,7 +105,7 @@ def html(part: str) -> str:
         },
         "rows": _rows(table),
     }
-    pages = Environment(loader=FileSystemLoader(Path(__file__).parent), autoescape=True)
+    pages = environment("html").overlay(loader=FileSystemLoader(Path(__file__).parent))
     module = pages.get_template("claims.html.j2").make_module(facts)
     return str(getattr(module, part)())
 

@@ -12,7 +12,7 @@ from sphinx.config import Config
 
 from book.tools.markdown import markdown_table
 from book.tools.project import Project
-from studies.kit.show import duration
+from studies.kit.results import commit_name, duration
 
 SHOWN = ("python", "numpy", "scipy", "pandas", "scikit-learn")
 SCALES = {"full": "full", "reduced": "reduced", "other": "values chosen by hand"}
@@ -55,7 +55,7 @@ def results_table(project: Project) -> str:
                 ),
                 "Holds": facts["notes"],
                 "Rows": f"{facts['rows']:,}",
-                "Commit": _commit(facts["git"]),
+                "Commit": commit_name(facts["git"]),
                 "Seed": facts["seed"],
                 "Repetitions": f"{repetitions:,}" if isinstance(repetitions, int) else repetitions,
                 "Other settings": _pairs(settings) or "–",
@@ -65,12 +65,6 @@ def results_table(project: Project) -> str:
             }
         )
     return markdown_table(rows)
-
-
-def _commit(git: dict[str, Any]) -> str:
-    if not git["commit"]:
-        return "unknown"
-    return f"{git['commit'][:10]}" + (" with uncommitted changes" if git["dirty"] else "")
 
 
 def _pairs(values: dict[str, Any]) -> str:

@@ -35,7 +35,7 @@ from book.tools.parameters import (
 )
 from book.tools.project import ROOT, BookError, Project
 from pvf._outputs import write_whole
-from studies.kit.results import git_state, package_versions
+from studies.kit.results import commit_name, duration, git_state, package_versions
 
 MODES = ("reduced", "full")
 # Seconds that all cells of a notebook together may take. A notebook asks for another limit in its
@@ -497,7 +497,6 @@ def _first_change(path: Path, inputs: Mapping[str, Any]) -> str | None:
 
 def _sign(executed: NotebookNode, job: Job, inputs: dict[str, Any], project: Project) -> None:
     """Say on the page how it was made, and store the same in its metadata."""
-    duration = executed.metadata.papermill["duration"]
     commit = current_commit(project.root)
     executed.metadata["pvf"] = {
         **executed.metadata.get("pvf", {}),
@@ -512,7 +511,7 @@ def _sign(executed: NotebookNode, job: Job, inputs: dict[str, Any], project: Pro
         if INJECTED in cell.metadata.get("tags", []):
             cell["id"] = INJECTED
             cell.metadata.tags.append("remove-cell")
-    _insert_note(executed, run_note(job, duration, commit), job.stem)
+    _insert_note(executed, run_note(job, executed.metadata.papermill["duration"], commit), job.stem)
 
 
 def run_note(job: Job, seconds: float, commit: str) -> str:
@@ -527,8 +526,6 @@ def run_note(job: Job, seconds: float, commit: str) -> str:
     commit : str
         State of the repository.
     """
-    from studies.kit.show import duration  # noqa: PLC0415  loads Matplotlib
-
     title, meaning = {
         "full": ("Full run", "Made with the values of the full run."),
         "reduced": ("Reduced run", "Smaller than the full run; computes and draws the same."),
@@ -586,11 +583,7 @@ def _insert_note(executed: NotebookNode, note: str, name: str) -> None:
 def current_commit(root: Path) -> str:
     """Short name of the checked-out commit, and whether the sources differ from it."""
     state = git_state(root, "notebooks", "pvf", "studies", "book/results")
-    if not state["commit"]:
-        return "commit unknown"
-    return f"commit {state['commit'][:10]}" + (
-        " with uncommitted changes" if state["dirty"] else ""
-    )
+    return f"commit {commit_name(state)}"
 
 
 def _write(notebook: NotebookNode, path: Path) -> None:

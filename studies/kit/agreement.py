@@ -127,10 +127,8 @@ def check_sample(name: str, *, n_jobs: int | None = None) -> Agreement:
         raise ValueError(f"name must be a table that has a sample, got {name!r}.")
     fresh = table.full_table(n_jobs=n_jobs, **table.sample)
     drop = list(table.measured)
-    known, rows = (
-        set(_rows(read_result(name)[0].drop(columns=drop))),
-        _rows(fresh.drop(columns=drop)),
-    )
+    known = set(_rows(read_result(name)[0].drop(columns=drop)))
+    rows = _rows(fresh.drop(columns=drop))
     n_found = sum(row in known for row in rows)
     kind = "same bits" if n_found == len(rows) else "differs"
     return Agreement(kind, f"{n_found:,} of {len(rows):,} rows of the sample are in the table")

@@ -42,6 +42,8 @@ import pvf
 from pvf._outputs import write_whole
 
 __all__ = [
+    "commit_name",
+    "duration",
     "git_state",
     "package_versions",
     "provenance",
@@ -62,8 +64,20 @@ SHARDS_VARIABLE = "PVF_SHARDS"
 
 #: What results depend on, beside Python and this package.
 _PACKAGES = (
-    "numpy scipy pandas scikit-learn imbalanced-learn numba joblib pyarrow torch "
-    "matplotlib seaborn sympy ipykernel papermill"
+    "numpy",
+    "scipy",
+    "pandas",
+    "scikit-learn",
+    "imbalanced-learn",
+    "numba",
+    "joblib",
+    "pyarrow",
+    "torch",
+    "matplotlib",
+    "seaborn",
+    "sympy",
+    "ipykernel",
+    "papermill",
 )
 _STALE_SECONDS = 24 * 3600
 #: Another run replaces a table and its provenance within milliseconds; a second is ample.
@@ -715,6 +729,20 @@ def _check_round_trip(frame: pd.DataFrame, content: bytes, columns: dict[str, st
             )
 
 
+def duration(seconds: float) -> str:
+    """Write a wall time in the unit that a person would use.
+
+    Examples
+    --------
+    >>> duration(0.93), duration(3.21), duration(754)
+    ('0.9 s', '3 s', '12 min 34 s')
+    """
+    if seconds < 1:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
 def repository_root() -> Path:
     """Return the folder that holds the packages and the book."""
     return ROOT
@@ -734,16 +762,24 @@ def git_state(root: Path, *paths: str) -> dict[str, Any]:
     return {"commit": commit, "dirty": bool(changes)}
 
 
+def commit_name(git: Mapping[str, Any]) -> str:
+    """Return a commit as pages show it, and whether the sources differ from it."""
+    if not git["commit"]:
+        return "unknown"
+    return f"{git['commit'][:10]}" + (" with uncommitted changes" if git["dirty"] else "")
+
+
 def _git(root: Path, *arguments: str) -> str:
     """Return the output of one git command."""
     command = ["git", "-C", str(root), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
+@cache
 def package_versions() -> dict[str, str]:
     """Return the versions of Python, this package and those that the results depend on."""
     versions = {"python": platform.python_version(), "pvf": pvf.__version__}
-    for package in _PACKAGES.split():
+    for package in _PACKAGES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             versions[package] = importlib.metadata.version(package)
     return versions

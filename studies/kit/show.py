@@ -12,12 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pvf import plotting
-from studies.kit.results import read_result, resumed
+from studies.kit.results import duration, read_result, resumed
 
 __all__ = [
     "MARKERS",
     "band",
-    "duration",
     "finished",
     "interval_text",
     "level_axis",
@@ -119,20 +118,6 @@ def provenance_table(*names: str) -> pd.DataFrame:
             "versions": ", ".join(f"{k} {v}" for k, v in packages.items()),
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("table")
-
-
-def duration(seconds: float) -> str:
-    """Write a wall time in the unit that a person would use.
-
-    Examples
-    --------
-    >>> duration(0.93), duration(3.21), duration(754)
-    ('0.9 s', '3 s', '12 min 34 s')
-    """
-    if seconds < 1:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
 def panels(

@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import f1_score
 
-from pvf import intervention_efficiency_counts
+from pvf import intervention_efficiency, intervention_efficiency_counts
+from studies.kit.claims import claims, parts_of
+from studies.kit.verdicts import judge_parts
 from studies.pvf2026.efficiency import run as efficiency
 
+CLAIMS = ("IE-1", "IE-2", "IE-3", "IE-4")
 MODELS = {"cautious": (8, 4), "balanced": (10, 10), "eager": (15, 25)}
 
 
@@ -48,10 +51,10 @@ def test_every_step_of_the_proof_holds():
     """Every equation of Appendix A reduces to zero, and each claim has at least one."""
     identities = efficiency.symbolic_identities()
     assert [item.statement for item in identities if not item.holds] == []
-    assert {item.claim for item in identities} == set(efficiency.CLAIMS)
+    assert {item.claim for item in identities} == set(CLAIMS)
 
 
-@pytest.mark.parametrize("claim", efficiency.CLAIMS)
+@pytest.mark.parametrize("claim", CLAIMS)
 def test_identities_hold_in_numbers(claim):
     """Both sides of each equation give one number where sympy does no simplifying."""
     values = dict(zip(sympy.symbols("TP F α β c", positive=True), [3, 7, 5, 31, 11], strict=True))
@@ -146,14 +149,15 @@ def test_formula_fails_where_expected_and_nowhere_else(enumerated):
 
 def test_library_is_exact_to_rounding(enumerated):
     """The library's floats are within 1e-12 of the fractions in both forms."""
-    assert efficiency.float_differences(enumerated).max() < 1e-12
-
-
-def test_difference_of_floats_is_seen(enumerated):
-    """A policy that is off by a thousandth in one row shows in full."""
-    spoilt = enumerated.assign(policy=enumerated["policy"].where(enumerated.index != 900, 7))
-    true = enumerated["policy"][900]
-    assert efficiency.float_differences(spoilt)["from counts"] == pytest.approx(1 - float(true / 7))
+    exact = enumerated["policy"].astype(float)
+    gamma = efficiency.capacity_of(enumerated)
+    ours = intervention_efficiency_counts(*efficiency.counts_of(enumerated), gamma)
+    assert ours == pytest.approx(exact.to_numpy(), rel=1e-12)
+    right = enumerated["tp"] > 0
+    tp, fp, n_pos, n_neg = (column[right] for column in efficiency.counts_of(enumerated))
+    ratios = tp / (tp + fp), tp / n_pos, n_pos / (n_pos + n_neg)
+    ours = intervention_efficiency(*ratios, gamma[right])
+    assert ours == pytest.approx(exact[right].to_numpy(), rel=1e-12)
 
 
 def test_limit_is_reached_and_never_passed(enumerated):
@@ -316,14 +320,13 @@ def test_best_model_by_room_equals_a_scan_with_the_library():
 
 def test_samples_from_one_set_equal_their_counts():
     """p, r and π of one set give the IE of its counts."""
-    sets = efficiency.sample_efficiency(
-        [20, 100],
-        recall=0.5,
-        false_positive_rate=0.1,
-        prevalence=0.1,
-        capacity=0.2,
-        n_repetitions=300,
-    )
+    rates = {"recall": 0.5, "false_positive_rate": 0.1, "prevalence": 0.1, "capacity": 0.2}
+    rng = np.random.default_rng(0)
+    drawn = [
+        efficiency.sample_efficiency(size, **rates, n_repetitions=300, rng=rng)
+        for size in (20, 100)
+    ]
+    sets = pd.concat(drawn, ignore_index=True)
     expected = sets[["tp", "fp", "n_pos"]].astype(float)
     some = sets["n_pos"] > 0
     counts = intervention_efficiency_counts(
@@ -343,12 +346,13 @@ def test_samples_from_one_set_equal_their_counts():
 def test_constant_model_scores_the_ratio_of_the_prevalences():
     """Flagging everybody is worth 1 on one set, and π of the set over the other π when mixed."""
     sets = efficiency.sample_efficiency(
-        [40],
+        40,
         recall=1,
         false_positive_rate=1,
         prevalence=0.2,
         capacity=0.1,
         n_repetitions=200,
+        rng=np.random.default_rng(0),
     ).dropna()
     assert sets["same_set"].to_numpy() == pytest.approx(1)
     assert sets["mixed"].to_numpy() == pytest.approx(sets["n_pos"] / 40 / 0.2)
@@ -425,28 +429,30 @@ def test_precision_and_recall_hide_what_counts_show(flagged):
 # Verdicts
 
 
-def all_checks(table, simulated):
-    """Run the chapter's checks on a given enumeration and simulation."""
-    return pd.concat(
-        [efficiency.check_enumeration(table), efficiency.check_simulation(simulated)],
-        ignore_index=True,
-    )
+def verdict_on(checks, claim):
+    """Judge a claim by its own rule and some checks."""
+    return judge_parts(parts_of(claims()[claim], efficiency.estimate(checks)))
 
 
 def test_verdicts_on_the_true_policy(enumerated, simulated):
-    """Everything agrees, and the cases without a value are counted, not hidden."""
-    table = efficiency.verdicts(all_checks(enumerated, simulated)).set_index("claim")
-    assert (table["verdict"] == "reproduced").all()
+    """Everything agrees, and the cases without a value are a part that fails."""
+    parts = [
+        efficiency.check_enumeration(enumerated, "every table"),
+        efficiency.check_simulation(simulated),
+    ]
+    checks = pd.concat(parts, ignore_index=True)
     n_undefined = int((enumerated["undefined"] != "").sum())
     assert n_undefined > 0
-    assert table["undefined"].to_dict() == {
-        "IE-1": n_undefined,
-        "IE-2": 0,
-        "IE-3": 0,
-        "IE-4": n_undefined,
-    }
-    regimes = enumerated["tp"] + enumerated["fp"] > enumerated["room"]
-    assert table.loc["IE-2", "cases"] == regimes.sum() + (simulated["regime"] == "scarce").sum()
+    for claim, label in zip(
+        CLAIMS, ["in part", "reproduced", "reproduced", "in part"], strict=True
+    ):
+        found = verdict_on(checks, claim)
+        assert found.label == label
+        assert found.parts[0].estimate == 100
+        assert [part.estimate for part in found.parts[1:]] == [n_undefined] * (label == "in part")
+    scarce = enumerated["tp"] + enumerated["fp"] > enumerated["room"]
+    n_cases = scarce.sum() + (simulated["regime"] == "scarce").sum()
+    assert verdict_on(checks, "IE-2").parts[0].n == n_cases
 
 
 def stingy_captures(tp, fp, n_pos, n_neg, room):
@@ -471,47 +477,22 @@ def hasty_captures(tp, fp, n_pos, n_neg, room):
 def test_another_policy_fails_its_claim_and_spares_the_other(captures, claim):
     """A policy that differs in one regime sinks that regime's claim and IE-1, nothing else."""
     table = efficiency.enumerate_efficiency([5], captures=captures)
-    found = efficiency.verdicts(efficiency.check_enumeration(table)).set_index("claim")["verdict"]
-    assert found[claim] == "not reproduced"
-    assert found["IE-1"] == "not reproduced"
-    assert (found.drop([claim, "IE-1"]) == "reproduced").all()
+    checks = efficiency.check_enumeration(table, "every table")
+    outcomes = {name: verdict_on(checks, name).parts[0].outcome for name in CLAIMS}
+    fails = {claim, "IE-1"}
+    assert outcomes == {name: "fails" if name in fails else "holds" for name in CLAIMS}
 
 
-@pytest.mark.parametrize(
-    ("cases", "agree", "same_side", "verdict"),
-    [
-        (0, 0, 0, "untestable"),
-        (9, 9, 9, "reproduced"),
-        (9, 8, 9, "direction only"),
-        (9, 8, 8, "not reproduced"),
-    ],
-)
-def test_verdict_rules(cases, agree, same_side, verdict):
-    """The four verdicts follow from how many cases agree and how many have the right sign."""
-    row = {"claim": "IE-2", "check": "any", "cases": cases, "agree": agree}
-    checks = pd.DataFrame([{**row, "same_side": same_side, "undefined": 0}])
-    found = efficiency.verdicts(checks).set_index("claim")["verdict"]
-    assert found["IE-2"] == verdict
-    assert (found.drop("IE-2") == "untestable").all()
-
-
-def test_run_checks_holds_every_check_and_decides():
-    """All five kinds of checks run at a small scale, and a finding counts their cases."""
-    checks = efficiency.run_checks(n_repetitions=50, largest_population=5, seed=1)
-    assert set(checks["check"]) == {
-        "algebra",
-        "every set listed",
-        "every table",
-        "simulation",
-        "random sets",
-    }
-    finding = efficiency.decide({"id": "IE-4"}, {"efficiency_checks": checks})
+def test_study_holds_every_check():
+    """All five kinds of checks run at a small scale; in all, a claim has the cases of each."""
+    study = efficiency.EFFICIENCY
+    checks = study.table(study.settings(n_repetitions=50, largest_population=5, seed=1))
+    assert checks["check"].unique().tolist() == study.blocks(None)
+    found = verdict_on(checks, "IE-4")
     part = checks[checks["claim"] == "IE-4"]
-    assert (finding.verdict, finding.number) == ("reproduced", 100)
-    assert f"{part['agree'].sum():,} of {part['cases'].sum():,}" in finding.says
-    assert f"{part['undefined'].sum():,} more" in finding.says
+    assert (found.label, found.parts[0].n) == ("in part", part["cases"].sum())
     spoilt = checks.assign(agree=checks["agree"] - (checks["claim"] == "IE-4"))
-    assert efficiency.decide({"id": "IE-4"}, {"efficiency_checks": spoilt}).verdict != "reproduced"
+    assert verdict_on(spoilt, "IE-4").label == "not reproduced"
 
 
 def test_simulation_that_misses_is_not_agreement(simulated):
@@ -519,8 +500,10 @@ def test_simulation_that_misses_is_not_agreement(simulated):
     scarce = simulated["regime"] == "scarce"
     wrong = simulated["formula"].where(~scarce, simulated["formula"] * 1.3)
     spoilt = simulated.assign(formula=wrong, z=efficiency.z_scores(simulated, wrong))
-    found = efficiency.verdicts(efficiency.check_simulation(spoilt)).set_index("claim")["verdict"]
-    assert found.drop("IE-4").tolist() == ["direction only", "direction only", "reproduced"]
+    found = efficiency.check_simulation(spoilt).set_index("claim")
+    agree = found["agree"] == found["cases"]
+    assert agree.to_dict() == {"IE-1": False, "IE-2": False, "IE-3": True}
+    assert (found["same_side"] == found["cases"]).all()
 
 
 def test_random_sets_that_differ_are_seen():

@@ -21,46 +21,31 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from sklearn.metrics import precision_score, recall_score
 
-from pvf._checks import check_integer, check_number
 from pvf.metrics import intervention_efficiency, intervention_efficiency_counts
-from studies.kit.claims import Finding, claims, verdict
+from studies.kit.study import Settings, Study, setting
 
 if TYPE_CHECKING:
     import sympy
 
 __all__ = [
-    "CLAIMS",
     "CLINIC",
     "CLINIC_MODELS",
+    "EFFICIENCY",
+    "EfficiencySettings",
     "Identity",
     "best_model_by_room",
     "best_possible",
-    "check_enumeration",
-    "check_identities",
-    "check_samples",
-    "check_simulation",
-    "closed_form",
-    "compare_prevalences",
-    "decide",
+    "capacity_of",
+    "counts_of",
     "enriched_study",
     "enumerate_efficiency",
-    "expected_captures",
-    "float_differences",
+    "every_table",
     "list_captures",
-    "ratio_form",
-    "run_checks",
-    "sample_efficiency",
-    "simulate_captures",
-    "simulate_efficiency",
-    "summarise_samples",
+    "random_sets",
+    "simulated_clinic",
     "symbolic_identities",
-    "verdicts",
-    "z_scores",
     "zero_cases",
 ]
-
-#: The claims that this study decides.
-CLAIMS = ("IE-1", "IE-2", "IE-3", "IE-4")
 
 #: A clinic, and the true and false positives of three models with the same F1 in it.
 CLINIC = {"n_pos": 20, "n_neg": 180}
@@ -77,21 +62,6 @@ def closed_form(precision: Any, recall: Any, prevalence: Any, capacity: Any) -> 
 
     Unlike `pvf.intervention_efficiency`, it mends nothing: where the formula is 0/0, so is this.
 
-    Parameters
-    ----------
-    precision, recall, prevalence, capacity : Fraction, float or sympy number
-        p, r, π and γ.
-
-    Returns
-    -------
-    Fraction, float or sympy number
-        IE.
-
-    Raises
-    ------
-    ZeroDivisionError
-        Precision is 0, or everybody is flagged and reached (s = 1).
-
     Examples
     --------
     >>> closed_form(Fraction(1, 2), Fraction(4, 5), Fraction(1, 10), Fraction(1, 5))
@@ -104,23 +74,6 @@ def closed_form(precision: Any, recall: Any, prevalence: Any, capacity: Any) -> 
 def ratio_form(share: Any, precision: Any, prevalence: Any, capacity: Any) -> Any:
     """Prop. 3.1 for a given share s of the population that the model's flags take up.
 
-    Parameters
-    ----------
-    share : Fraction, float or sympy expression
-        Share s.
-    precision, prevalence, capacity : Fraction, float or sympy expression
-        p, π and γ.
-
-    Returns
-    -------
-    Fraction, float or sympy expression
-        IE.
-
-    Raises
-    ------
-    ZeroDivisionError
-        The share is 1.
-
     Examples
     --------
     >>> ratio_form(Fraction(1, 5), Fraction(1, 2), Fraction(1, 10), Fraction(1, 5))
@@ -132,17 +85,7 @@ def ratio_form(share: Any, precision: Any, prevalence: Any, capacity: Any) -> An
 
 @dataclass(frozen=True)
 class Identity:
-    """Two expressions that a claim says are equal.
-
-    Parameters
-    ----------
-    claim : str
-        Id of the claim.
-    statement : str
-        What is equal, in words.
-    left, right : sympy expression
-        The two sides.
-    """
+    """Two expressions that a claim says are equal."""
 
     claim: str
     statement: str
@@ -169,14 +112,6 @@ def symbolic_identities() -> list[Identity]:
 
     The starting point is the policy: of F flagged people, TP of them positive, c are reached at
     random (scarce), or all F and then c − F of the rest at random (ample).
-
-    Returns
-    -------
-    list of Identity
-
-    References
-    ----------
-    Zhang, Tran and Weng (2026), Appendix A.
 
     Examples
     --------
@@ -230,21 +165,6 @@ def list_captures(tp: int, fp: int, n_pos: int, n_neg: int, room: Fraction | int
 
     People are listed one by one, so this is for populations of up to about ten.
 
-    Parameters
-    ----------
-    tp, fp : int
-        Flagged positives and flagged negatives; 0 and 0 is the uniform policy.
-    n_pos, n_neg : int
-        Positives and negatives.
-    room : Fraction or int
-        Interventions c. Where c is not whole, the last one takes place with the probability that
-        is left over.
-
-    Returns
-    -------
-    Fraction
-        Expected number of positives reached.
-
     Examples
     --------
     >>> list_captures(tp=2, fp=1, n_pos=3, n_neg=3, room=2)
@@ -271,16 +191,6 @@ def expected_captures(tp: int, fp: int, n_pos: int, n_neg: int, room: Fraction |
     """Positives that the policy reaches, summed over the hypergeometric distribution.
 
     The same as `list_captures`, for populations too large to list.
-
-    Parameters
-    ----------
-    tp, fp, n_pos, n_neg, room
-        As in `list_captures`.
-
-    Returns
-    -------
-    Fraction
-        Expected number of positives reached.
 
     Examples
     --------
@@ -321,23 +231,6 @@ def enumerate_efficiency(
 ) -> pd.DataFrame:
     """Every confusion table with a positive and every capacity, in exact arithmetic.
 
-    Parameters
-    ----------
-    populations : iterable of int
-        Population sizes β.
-    captures : callable, default=expected_captures
-        `expected_captures` or `list_captures`.
-    room_step : Fraction or int, default=1
-        Capacities are c = step, 2 step, ..., β.
-
-    Returns
-    -------
-    DataFrame
-        One row a table and capacity: ``population``, ``n_pos``, ``tp``, ``fp``, ``room``;
-        ``captured`` (by the policy) and ``policy`` (its IE), both from the enumeration;
-        ``formula``, Prop. 3.1 in p, r, π and γ, or None where it is 0/0; ``undefined``, the reason
-        for that, or "". All are Fractions.
-
     Examples
     --------
     >>> table = enumerate_efficiency([4])
@@ -346,7 +239,6 @@ def enumerate_efficiency(
     """
     rows = []
     for population in populations:
-        check_integer("populations", population, 1)
         rooms = [room_step * (step + 1) for step in range(int(population / Fraction(room_step)))]
         for n_pos in range(1, population + 1):
             tables = product(range(n_pos + 1), range(population - n_pos + 1), rooms)
@@ -413,53 +305,14 @@ def _count_form(tp: int, flagged: int, n_pos: int, population: int, room: Any) -
     return regime(tp, flagged, n_pos, population, room)
 
 
-def float_differences(table: pd.DataFrame) -> pd.Series:
-    """Largest difference between the library's floats and the exact numbers.
-
-    Parameters
-    ----------
-    table : DataFrame
-        From `enumerate_efficiency`.
-
-    Returns
-    -------
-    Series
-        ``from counts`` over all rows and ``from precision and recall`` over those with a positive
-        flagged; as a share of IE where IE is above 1.
-
-    Examples
-    --------
-    >>> bool(float_differences(enumerate_efficiency([5])).max() < 1e-12)
-    True
-    """
-    flagged_right = table[table["tp"] > 0]
-    differences = {
-        "from counts": _float_difference(table, intervention_efficiency_counts, _counts),
-        "from precision and recall": _float_difference(
-            flagged_right, intervention_efficiency, _ratios
-        ),
-    }
-    return pd.Series(differences)
-
-
-def _float_difference(
-    table: pd.DataFrame,
-    metric: Callable[..., Any],
-    arguments: Callable[[pd.DataFrame], tuple[pd.Series, ...]],
-) -> float:
-    gamma = (table["room"] / table["population"]).astype(float)
-    exact = table["policy"].astype(float)
-    difference = np.abs(metric(*arguments(table), gamma) - exact) / np.maximum(exact, 1)
-    return float(np.max(difference))
-
-
-def _counts(table: pd.DataFrame) -> tuple[pd.Series, ...]:
+def counts_of(table: pd.DataFrame) -> tuple[pd.Series, ...]:
+    """Return TP, FP, positives and negatives of enumerated tables."""
     return table["tp"], table["fp"], table["n_pos"], table["population"] - table["n_pos"]
 
 
-def _ratios(table: pd.DataFrame) -> tuple[pd.Series, ...]:
-    flagged = table["tp"] + table["fp"]
-    return table["tp"] / flagged, table["tp"] / table["n_pos"], table["n_pos"] / table["population"]
+def capacity_of(table: pd.DataFrame) -> pd.Series:
+    """Return γ of enumerated tables, as floats."""
+    return (table["room"] / table["population"]).astype(float)
 
 
 # --- Simulation ---------------------------------------------------------------------------------
@@ -476,31 +329,12 @@ def simulate_captures(
 ) -> NDArray[np.int64]:
     """Act the policy out: shuffle the flagged, then the others, and reach people in that order.
 
-    Parameters
-    ----------
-    tp, fp : int
-        Flagged positives and flagged negatives; 0 and 0 is the uniform policy.
-    n_pos, n_neg : int
-        Positives and negatives.
-    room : float
-        Interventions c; a fractional one takes place with that probability.
-    n_repetitions : int
-        How often.
-    rng : Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of int, shape (n_repetitions,)
-        Positives reached.
-
     Examples
     --------
     >>> rng = np.random.default_rng(0)
     >>> simulate_captures(2, 1, 3, 3, room=3, n_repetitions=4, rng=rng).tolist()  # the flagged
     [2, 2, 2, 2]
     """
-    check_integer("n_repetitions", n_repetitions, 1)
     flagged = np.repeat(np.array([1, 0], dtype=np.int8), [tp, fp])
     rest = np.repeat(np.array([1, 0], dtype=np.int8), [n_pos - tp, n_neg - fp])
     per_block = max(1, _BLOCK // (n_pos + n_neg))
@@ -541,35 +375,7 @@ def simulate_efficiency(
 
     IE is a ratio of two means, so its interval is Fieller's; the intervals hold together at the
     given level (Bonferroni).
-
-    Parameters
-    ----------
-    models : mapping of str to (int, int)
-        TP and FP of each model.
-    capacities : sequence of float in (0, 1]
-        Capacities γ.
-    n_pos, n_neg : int
-        Positives and negatives in the population.
-    n_repetitions : int
-        Repetitions of each policy.
-    level : float in (0, 1), default=0.99
-        Probability that all intervals cover at once.
-    seed : int, default=0
-        Seed; each row has a stream of its own.
-
-    Returns
-    -------
-    DataFrame
-        One row a model and capacity: ``model``, ``capacity``, ``room``, ``tp``, ``flagged``,
-        ``regime``, ``formula`` (Appendix A from counts), ``estimate``, ``low``, ``high``, ``z`` and
-        ``critical`` (|z| above it is a disagreement), and the moments that `z_scores` needs.
-
-    Raises
-    ------
-    ValueError
-        So few repetitions that the uniform policy's mean is not clear of 0.
     """
-    check_number("level", level, 0, 1)
     population = n_pos + n_neg
     cases = list(product(models.items(), capacities))
     critical = float(stats.norm.isf((1 - level) / 2 / len(cases)))
@@ -622,21 +428,7 @@ def _ratio_of_means(
 
 
 def z_scores(simulated: pd.DataFrame, efficiency: ArrayLike) -> NDArray[np.float64]:
-    """How far the simulation is from a stated IE, in standard errors.
-
-    Parameters
-    ----------
-    simulated : DataFrame
-        From `simulate_efficiency`.
-    efficiency : array-like of float, shape (n_rows,)
-        IE as a formula has it.
-
-    Returns
-    -------
-    ndarray of float, shape (n_rows,)
-        (mean guided − IE · mean uniform) / its standard error. Where nothing is random it is 0 if
-        the two agree and infinite if they don't.
-    """
+    """How far the simulation is from a stated IE, in standard errors."""
     stated = np.asarray(efficiency, dtype=float)
     gap = (simulated["guided_mean"] - stated * simulated["uniform_mean"]).to_numpy()
     variance = simulated["guided_variance"] + stated**2 * simulated["uniform_variance"]
@@ -652,19 +444,6 @@ def best_model_by_room(
     models: Mapping[str, tuple[int, int]], *, n_pos: int, n_neg: int
 ) -> pd.DataFrame:
     """Which model has the highest IE, for every whole number of interventions.
-
-    Parameters
-    ----------
-    models : mapping of str to (int, int)
-        TP and FP of each model.
-    n_pos, n_neg : int
-        Positives and negatives in the population.
-
-    Returns
-    -------
-    DataFrame
-        ``best`` (all names that share the highest IE, exactly), ``first`` and ``last``: the runs
-        of interventions over which that holds.
 
     Examples
     --------
@@ -695,16 +474,6 @@ def best_model_by_room(
 def best_possible(table: pd.DataFrame) -> pd.DataFrame:
     """Highest IE that any table reaches, beside the limit min(1/γ, 1/π).
 
-    Parameters
-    ----------
-    table : DataFrame
-        From `enumerate_efficiency`.
-
-    Returns
-    -------
-    DataFrame
-        One row a population, number of positives and capacity: ``highest`` and ``limit``, exact.
-
     Examples
     --------
     >>> limits = best_possible(enumerate_efficiency([6]))
@@ -721,22 +490,6 @@ def zero_cases(
     flagged_in_vain: Sequence[int], capacities: Sequence[float], *, n_pos: int, n_neg: int
 ) -> pd.DataFrame:
     """Models that get nobody right: what precision and recall show of them, and what counts do.
-
-    Parameters
-    ----------
-    flagged_in_vain : sequence of int
-        How many negatives each model flags; it flags no positive.
-    capacities : sequence of float in (0, 1)
-        Capacities γ.
-    n_pos, n_neg : int
-        Positives and negatives in the population.
-
-    Returns
-    -------
-    DataFrame
-        One row a model and capacity: ``flagged``, ``capacity``; ``precision`` and ``recall`` as
-        scikit-learn gives them with ``zero_division=0``; ``share 0`` and ``share γ``, Prop. 3.1
-        with the undefined s set to 0 or to γ; ``policy``, the IE of the enumerated policy.
 
     Examples
     --------
@@ -768,70 +521,8 @@ def zero_cases(
 
 
 def sample_efficiency(
-    sizes: Sequence[int],
-    *,
-    recall: float,
-    false_positive_rate: float,
-    prevalence: float,
-    capacity: float,
-    n_repetitions: int,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """IE of one model on many validation sets, with π from the set and with π from elsewhere.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Sizes of a validation set.
-    recall, false_positive_rate : float in [0, 1]
-        Probability that the model flags a positive, and a negative.
-    prevalence : float in (0, 1]
-        Prevalence π of the population that the sets are drawn from.
-    capacity : float in (0, 1]
-        Capacity γ.
-    n_repetitions : int
-        Number of sets of each size.
-    seed : int, default=0
-        Seed; each size has a stream of its own.
-
-    Returns
-    -------
-    DataFrame
-        One row a set: ``n_samples``, ``n_pos``, ``tp``, ``fp``; ``counts`` (IE from the set's
-        counts), ``same_set`` (from its p, r and π) and ``mixed`` (its p and r, the population's
-        π). The last two are NaN where no positive is flagged, all three where there is none.
-
-    Examples
-    --------
-    A model that flags everybody is worth nothing, on any set of its own:
-
-    >>> rates = {"recall": 1, "false_positive_rate": 1, "prevalence": 0.25}
-    >>> sets = sample_efficiency([50], **rates, capacity=0.2, n_repetitions=9)
-    >>> sets["same_set"].unique()
-    array([1.])
-    >>> np.allclose(sets["mixed"], sets["n_pos"] / 50 / 0.25)  # π of the set by the other π
-    True
-    """
-    streams = np.random.SeedSequence(seed).spawn(len(sizes))
-    return pd.concat(
-        [
-            _draw_sets(
-                size,
-                recall,
-                false_positive_rate,
-                prevalence,
-                capacity,
-                n_repetitions,
-                np.random.default_rng(stream),
-            )
-            for size, stream in zip(sizes, streams, strict=True)
-        ],
-        ignore_index=True,
-    )
-
-
-def _draw_sets(
     size: int,
+    *,
     recall: float,
     false_positive_rate: float,
     prevalence: float,
@@ -839,6 +530,12 @@ def _draw_sets(
     n_repetitions: int,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
+    """Return IE of one model on many validation sets, with π from the set and from elsewhere.
+
+    ``counts`` is IE from the set's counts, ``same_set`` from its p, r and π, ``mixed`` from its p
+    and r and the population's π. The last two are NaN where no positive is flagged, all three where
+    there is none.
+    """
     n_pos = rng.binomial(size, prevalence, size=n_repetitions)
     tp = rng.binomial(n_pos, recall)
     fp = rng.binomial(size - n_pos, false_positive_rate)
@@ -854,24 +551,7 @@ def _draw_sets(
 
 
 def summarise_samples(samples: pd.DataFrame, truth: float) -> pd.DataFrame:
-    """Spread and error of IE over validation sets, with π from the set and from elsewhere.
-
-    Parameters
-    ----------
-    samples : DataFrame
-        From `sample_efficiency`.
-    truth : float
-        IE in the population.
-
-    Returns
-    -------
-    DataFrame
-        One row a size: ``usable``, the share of sets on which p and r are defined and not 0;
-        for ``same_set`` and ``mixed`` on these the mean, the 5% and 95% quantiles (``_low``,
-        ``_high``) and the root mean squared error (``_error``); ``closer``, "set" or
-        "population", whose π gives the smaller error, or "neither" where the 95% interval of the
-        paired difference holds 0.
-    """
+    """Spread and error of IE over validation sets, with π from the set and from elsewhere."""
     rows = []
     for size, sets in samples.groupby("n_samples"):
         usable = sets.dropna(subset="same_set")
@@ -899,40 +579,23 @@ def compare_prevalences(
     n_repetitions: int,
     seed: int = 0,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Draw validation sets for several models, and sum up the errors of IE on them.
-
-    Parameters
-    ----------
-    models : mapping of str to (int, int)
-        TP and FP of each model in the population.
-    sizes : sequence of int
-        Sizes of a validation set.
-    n_pos, n_neg : int
-        Positives and negatives in the population.
-    capacity : float in (0, 1]
-        Capacity γ.
-    n_repetitions : int
-        Number of sets of each size, for each model.
-    seed : int, default=0
-        Seed; all models share it.
-
-    Returns
-    -------
-    samples, errors : DataFrame
-        As `sample_efficiency` and `summarise_samples` give them, with a column ``model`` in front;
-        ``errors`` also has ``truth``, the model's IE in the population.
-    """
+    """Draw validation sets for several models, and sum up the errors of IE on them."""
     samples, errors = [], []
     for name, (tp, fp) in models.items():
-        sets = sample_efficiency(
-            sizes,
-            recall=tp / n_pos,
-            false_positive_rate=fp / n_neg,
-            prevalence=n_pos / (n_pos + n_neg),
-            capacity=capacity,
-            n_repetitions=n_repetitions,
-            seed=seed,
-        )
+        streams = np.random.SeedSequence(seed).spawn(len(sizes))
+        drawn = [
+            sample_efficiency(
+                size,
+                recall=tp / n_pos,
+                false_positive_rate=fp / n_neg,
+                prevalence=n_pos / (n_pos + n_neg),
+                capacity=capacity,
+                n_repetitions=n_repetitions,
+                rng=np.random.default_rng(stream),
+            )
+            for size, stream in zip(sizes, streams, strict=True)
+        ]
+        sets = pd.concat(drawn, ignore_index=True)
         truth = float(intervention_efficiency_counts(tp, fp, n_pos, n_neg, capacity))
         samples.append(sets.assign(model=name))
         errors.append(summarise_samples(sets, truth).assign(model=name, truth=truth))
@@ -945,22 +608,6 @@ def enriched_study(
     tp: int, fp: int, n_pos: int, n_neg: int, *, n_cases: int, n_controls: int, capacity: float
 ) -> dict[str, float]:
     """IE of a model studied in cases and controls, by four ways of putting the numbers together.
-
-    Parameters
-    ----------
-    tp, fp, n_pos, n_neg : int
-        The model's counts in the clinic. The study has its recall and its false-positive rate.
-    n_cases, n_controls : int
-        Size of the study.
-    capacity : float in (0, 1]
-        Capacity γ.
-
-    Returns
-    -------
-    dict of str to float
-        IE with p, r and π of the ``study``; ``mixed``, p and r of the study and π of the clinic;
-        ``weighted``, from the study's counts, each class weighted to the clinic's π; and with p, r
-        and π of the ``clinic``.
 
     Examples
     --------
@@ -987,21 +634,11 @@ def enriched_study(
     return {name: float(value) for name, value in values.items()}
 
 
-# --- Verdicts -----------------------------------------------------------------------------------
+# --- The study ----------------------------------------------------------------------------------
 
 
 def check_identities(identities: Iterable[Identity]) -> pd.DataFrame:
-    """Check the algebra: the cases are equations.
-
-    Parameters
-    ----------
-    identities : iterable of Identity
-
-    Returns
-    -------
-    DataFrame
-        One row a claim, as `verdicts` takes it.
-    """
+    """Check the algebra: the cases are equations."""
     holds: dict[str, list[bool]] = {}
     for identity in identities:
         holds.setdefault(identity.claim, []).append(identity.holds)
@@ -1011,20 +648,7 @@ def check_identities(identities: Iterable[Identity]) -> pd.DataFrame:
 
 
 def check_enumeration(table: pd.DataFrame, name: str = "enumeration") -> pd.DataFrame:
-    """Check the formulas against the enumerated policy: equal as fractions, case by case.
-
-    Parameters
-    ----------
-    table : DataFrame
-        From `enumerate_efficiency`.
-    name : str, default="enumeration"
-        What to call the check.
-
-    Returns
-    -------
-    DataFrame
-        One row a claim, as `verdicts` takes it.
-    """
+    """Check the formulas against the enumerated policy: equal as fractions, case by case."""
     scarce = table["tp"] + table["fp"] > table["room"]
     defined = table[table["undefined"] == ""]
     pairs: dict[str, tuple[Sequence[Any], Sequence[Any]]] = {
@@ -1056,18 +680,7 @@ def _each(efficiency: Callable[..., Fraction], table: pd.DataFrame) -> list[Frac
 
 
 def check_simulation(simulated: pd.DataFrame) -> pd.DataFrame:
-    """Check the formulas against the policy acted out: inside the simultaneous intervals.
-
-    Parameters
-    ----------
-    simulated : DataFrame
-        From `simulate_efficiency`.
-
-    Returns
-    -------
-    DataFrame
-        One row a claim, as `verdicts` takes it.
-    """
+    """Check the formulas against the policy acted out: inside the simultaneous intervals."""
     agrees = np.abs(simulated["z"]) <= simulated["critical"]
     same_side = agrees | _same_side(simulated["estimate"], simulated["formula"])
     scarce = simulated["regime"] == "scarce"
@@ -1081,20 +694,7 @@ def check_simulation(simulated: pd.DataFrame) -> pd.DataFrame:
 
 
 def check_samples(samples: pd.DataFrame, tolerance: float = 1e-9) -> pd.DataFrame:
-    """Check that p, r and π of one set give the IE of its counts, in floating point.
-
-    Parameters
-    ----------
-    samples : DataFrame
-        From `sample_efficiency`.
-    tolerance : float, default=1e-9
-        Largest difference that counts as equal.
-
-    Returns
-    -------
-    DataFrame
-        One row, as `verdicts` takes it.
-    """
+    """Check that p, r and π of one set give the IE of its counts, in floating point."""
     with_positives = samples[samples["n_pos"] > 0]
     defined = with_positives.dropna(subset="same_set")
     agrees = np.abs(defined["same_set"] - defined["counts"]) <= tolerance
@@ -1103,33 +703,47 @@ def check_samples(samples: pd.DataFrame, tolerance: float = 1e-9) -> pd.DataFram
     return pd.DataFrame([_check("IE-4", "random sets", agrees, same_side, n_undefined)])
 
 
-def run_checks(*, n_repetitions: int, largest_population: int, seed: int = 0) -> pd.DataFrame:
-    """Run every check of the chapter on Proposition 3.1.
+@dataclass(frozen=True)
+class EfficiencySettings(Settings):
+    """Settings of the checks of Proposition 3.1."""
 
-    Parameters
-    ----------
-    n_repetitions : int
-        Of the simulation, and of each random validation set.
-    largest_population : int
-        Of those whose confusion tables are enumerated.
-    seed : int, default=0
+    n_repetitions: int = setting(
+        2000, "of the simulation, and of each random validation set", full=200_000, low=2
+    )
+    largest_population: int = setting(
+        12, "of those whose confusion tables are enumerated", full=24, low=1
+    )
+    seed: int = setting(20261127, "of the simulation and of the sets", low=0)
 
-    Returns
-    -------
-    DataFrame
-        The rows of all ``check_...`` functions, as `verdicts` takes them.
-    """
-    half = Fraction(1, 2)
-    listed = enumerate_efficiency(range(1, 8), room_step=half, captures=list_captures)
-    enumerated = enumerate_efficiency(range(1, largest_population + 1))
-    simulated = simulate_efficiency(
+
+@cache
+def every_table(largest_population: int) -> pd.DataFrame:
+    """Enumerate all confusion tables up to a population, with whole numbers of interventions."""
+    return enumerate_efficiency(range(1, largest_population + 1))
+
+
+@cache
+def every_set() -> pd.DataFrame:
+    """Enumerate all tables of up to seven people by listing every set that may be reached."""
+    return enumerate_efficiency(range(1, 8), room_step=Fraction(1, 2), captures=list_captures)
+
+
+@cache
+def simulated_clinic(n_repetitions: int, seed: int) -> pd.DataFrame:
+    """Act the policy out in the clinic, for its models and two that get nobody right."""
+    return simulate_efficiency(
         {**CLINIC_MODELS, "nobody flagged": (0, 0), "flags in vain": (0, 20)},
         capacities=[0.02, 0.05, 0.1, 0.2, 0.4, 0.8],
         **CLINIC,
         n_repetitions=n_repetitions,
         seed=seed,
     )
-    samples, _ = compare_prevalences(
+
+
+@cache
+def random_sets(n_repetitions: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Draw validation sets from the clinic, for its models and one that flags everybody."""
+    return compare_prevalences(
         {"flags everybody": (CLINIC["n_pos"], CLINIC["n_neg"]), **CLINIC_MODELS},
         sizes=[20, 50, 100, 500],
         **CLINIC,
@@ -1137,84 +751,44 @@ def run_checks(*, n_repetitions: int, largest_population: int, seed: int = 0) ->
         n_repetitions=n_repetitions,
         seed=seed,
     )
-    parts = [
-        check_identities(symbolic_identities()),
-        check_enumeration(listed, "every set listed"),
-        check_enumeration(enumerated, "every table"),
-        check_simulation(simulated),
-        check_samples(samples),
-    ]
-    return pd.concat(parts, ignore_index=True)
 
 
-def verdicts(checks: pd.DataFrame) -> pd.DataFrame:
-    """Verdict on each of IE-1 to IE-4 from its checks.
+def _one_check(name: str, settings: EfficiencySettings) -> pd.DataFrame:
+    """Run one kind of check on each claim that it can test."""
+    drawn = settings.n_repetitions, settings.seed
+    if name == "algebra":
+        return check_identities(symbolic_identities())
+    if name == "every set listed":
+        return check_enumeration(every_set(), name)
+    if name == "every table":
+        return check_enumeration(every_table(settings.largest_population), name)
+    if name == "simulation":
+        return check_simulation(simulated_clinic(*drawn))
+    return check_samples(random_sets(*drawn)[0])
 
-    "reproduced": every case agrees. "direction only": not every case agrees, but in every case
-    both sides are above chance, at it, or below it. "not reproduced": neither. "untestable": no
-    case was checked.
 
-    Parameters
-    ----------
-    checks : DataFrame
-        Rows of the ``check_...`` functions: ``claim``, ``check``, ``cases``, ``agree``,
-        ``same_side``, ``undefined``.
-
-    Returns
-    -------
-    DataFrame
-        ``claim``, ``statement``, ``verdict``, ``cases``, ``agree`` and ``undefined`` (cases where
-        the formula has no value, which are not among the cases).
-
-    Examples
-    --------
-    >>> table = verdicts(check_identities(symbolic_identities()))
-    >>> table["verdict"].tolist()
-    ['reproduced', 'reproduced', 'reproduced', 'reproduced']
-    """
-    columns = ["cases", "agree", "same_side", "undefined"]
-    sums = checks.groupby("claim")[columns].sum().reindex(CLAIMS, fill_value=0)
-    return pd.DataFrame(
-        [
-            {
-                "claim": claim,
-                "statement": claims()[claim]["statement"],
-                "verdict": _verdict(*sums.loc[claim, ["cases", "agree", "same_side"]]),
-                **sums.loc[claim, ["cases", "agree", "undefined"]],
-            }
-            for claim in CLAIMS
-        ]
+def estimate(checks: pd.DataFrame) -> pd.DataFrame:
+    """Return the share of cases that agree, by check and in all, and the enumerated 0/0 cases."""
+    listed = checks["check"].str.startswith("every")
+    undefined = checks[listed].groupby("claim")["undefined"].sum()
+    whole = checks.groupby("claim")[["cases", "agree"]].sum().assign(check="all").reset_index()
+    parts = pd.concat([whole, checks[["claim", "check", "cases", "agree"]]], ignore_index=True)
+    share = 100 * parts["agree"] / parts["cases"]
+    agree = parts[["claim", "check"]].assign(
+        quantity="cases that agree", estimate=share, n=parts["cases"], unit="% of cases"
     )
-
-
-def decide(claim: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Finding:
-    """Judge one of IE-1 to IE-4 by all its checks.
-
-    Parameters
-    ----------
-    claim : mapping
-        The ledger's entry.
-    tables : mapping of str to DataFrame
-        With ``efficiency_checks``, from `run_checks`.
-
-    Returns
-    -------
-    Finding
-        Its number is the share of cases that agree, in percent.
-    """
-    checks = tables["efficiency_checks"]
-    row = verdicts(checks).set_index("claim").loc[claim["id"]]
-    names = ", ".join(checks.loc[checks["claim"] == claim["id"], "check"])
-    says = f"{row['agree']:,} of {row['cases']:,} cases agree ({names})"
-    if row["undefined"]:
-        says += f"; in {row['undefined']:,} more the formula is 0/0"
-    return Finding(row["verdict"], says, 100 * float(row["agree"]) / max(float(row["cases"]), 1))
-
-
-def _verdict(cases: int, agree: int, same_side: int) -> str:
-    if cases == 0:
-        return "untestable"
-    return verdict(reproduced=agree == cases, direction=same_side == cases)
+    without = pd.DataFrame(
+        {
+            "claim": undefined.index,
+            "check": "all",
+            "quantity": "cases that are 0/0",
+            "estimate": undefined.to_numpy(float),
+            "unit": "enumerated cases",
+        }
+    )
+    # the counts are what they are: a case that disagrees has no other error
+    found = pd.concat([agree, without], ignore_index=True)
+    return found.assign(low=found["estimate"], high=found["estimate"], n=found["n"].fillna(np.inf))
 
 
 def _check(
@@ -1236,3 +810,16 @@ def _same_side(left: Iterable[Any], right: Iterable[Any]) -> NDArray[np.bool_]:
         [(a > 1) == (b > 1) and (a < 1) == (b < 1) for a, b in zip(left, right, strict=True)],
         dtype=bool,
     )
+
+
+EFFICIENCY = Study(
+    name="efficiency_checks",
+    settings=EfficiencySettings,
+    blocks=lambda _: ["algebra", "every set listed", "every table", "simulation", "random sets"],
+    block=_one_check,
+    estimate=estimate,
+    notes=(
+        "How many cases of each check of Proposition 3.1 agree: algebra, lists of all sets, "
+        "exact sums, the policy acted out, and random validation sets."
+    ),
+)

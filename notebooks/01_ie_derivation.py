@@ -111,11 +111,12 @@ from myst_nb import glue
 
 from book.tools.figures import keep_data
 from studies.kit.show import show
+from studies.pvf2026.efficiency import examples, proof
 from studies.pvf2026.efficiency import run as efficiency
 from studies.pvf2026.efficiency import show as efficiency_report
 
 keep = partial(glue, display=False)
-identities = efficiency.symbolic_identities()
+identities = proof.symbolic_identities()
 equations = efficiency_report.identity_table(identities)
 keep("ie_equations", float(len(equations)))
 keep("ie_equations_hold", float((equations["holds"] == "yes").sum()))
@@ -155,7 +156,7 @@ show(listed, "ie-listed", index=False)
 # %%
 from fractions import Fraction
 
-summed = efficiency.enumerate_efficiency(range(1, 8), room_step=Fraction(1, 2))
+summed = proof.enumerate_efficiency(range(1, 8), room_step=Fraction(1, 2))
 assert summed["captured"].equals(efficiency.every_set()["captured"])
 show(checks[checks["check"] == "every table"], "ie-enumerated", index=False)
 
@@ -169,11 +170,11 @@ import numpy as np
 import pvf
 
 enumerated = efficiency.every_table(largest_population)
-limits = efficiency.best_possible(enumerated)
+limits = examples.best_possible(enumerated)
 assert (limits["highest"] == limits["limit"]).all()
 
 ours = pvf.intervention_efficiency_counts(
-    *efficiency.counts_of(enumerated), efficiency.capacity_of(enumerated)
+    *proof.counts_of(enumerated), proof.capacity_of(enumerated)
 )
 exact = enumerated["policy"].astype(float)
 difference = float((np.abs(ours - exact) / np.maximum(exact, 1)).max())
@@ -255,7 +256,7 @@ efficiency_report.figure_of_regimes(simulated, models, **clinic)
 # one to all 200, in exact arithmetic:
 
 # %%
-best = efficiency.best_model_by_room(models, **clinic)
+best = examples.best_model_by_room(models, **clinic)
 last = best.set_index("best")["last"]
 keep("ie_last_cautious", float(last["cautious"]))
 keep("ie_last_balanced", float(last["balanced"]))
@@ -283,7 +284,7 @@ show(best, "ie-best", index=False)
 # $s = 0$ and once with $s = \gamma$, beside the IE of the enumerated policy.
 
 # %%
-zero = efficiency.zero_cases([0, 20, 60], [0.1, 0.3, 0.5], **clinic)
+zero = examples.zero_cases([0, 20, 60], [0.1, 0.3, 0.5], **clinic)
 keep_data("fig-ie-zero", zero)
 show(zero, "ie-zero", index=False).format(precision=2)
 
@@ -317,7 +318,7 @@ keep("ie_all_missed", float(100 * stats.binom.pmf(0, n=3, p=0.5)))
 # as many cases as controls, and the clinic's prevalence is put into the formula.
 
 # %%
-study = efficiency.enriched_study(
+study = examples.enriched_study(
     *models["eager"], **clinic, n_cases=180, n_controls=180, capacity=0.1
 )
 keep("ie_mixed", study["mixed"])

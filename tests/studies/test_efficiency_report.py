@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
+from studies.pvf2026.efficiency import examples, proof
 from studies.pvf2026.efficiency import run as efficiency
 from studies.pvf2026.efficiency import show as efficiency_report
 
@@ -25,8 +26,8 @@ def bar_ends(container):
 
 def test_equations_that_fail_say_so():
     """A wrong equation is shown as one that doesn't hold."""
-    good = efficiency.symbolic_identities()[0]
-    bad = efficiency.Identity("IE-1", "wrong", good.left, 2 * good.left)
+    good = proof.symbolic_identities()[0]
+    bad = proof.Identity("IE-1", "wrong", good.left, 2 * good.left)
     shown = efficiency_report.identity_table([good, bad])
     assert shown["equation"].tolist() == [good.statement, "wrong"]
     assert shown["left side, simplified"].tolist() == ["F", "F"]
@@ -103,7 +104,7 @@ def test_regimes_are_drawn_with_kink_limit_and_simulation(simulated):
 
 def test_zero_cases_are_drawn_through_the_enumerated_policy():
     """Each exact value lies on its line."""
-    zero = efficiency.zero_cases([0, 20], [0.2, 0.5], n_pos=20, n_neg=180)
+    zero = examples.zero_cases([0, 20], [0.2, 0.5], n_pos=20, n_neg=180)
     (axes,) = efficiency_report.figure_of_zero_cases(zero, n_pos=20, n_neg=180).axes
     for line, dots in zip(axes.lines[::2], axes.lines[1::2], strict=True):
         assert len(dots.get_xdata()) == 2
@@ -115,7 +116,7 @@ def test_zero_cases_are_drawn_through_the_enumerated_policy():
 
 def test_samples_are_drawn_around_the_truth():
     """Each panel has its model's truth and both means at every size."""
-    _, errors = efficiency.compare_prevalences(
+    _, errors = examples.compare_prevalences(
         {**MODELS, "everybody": (20, 180)},
         [30, 90],
         n_pos=20,

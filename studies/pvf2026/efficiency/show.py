@@ -13,7 +13,8 @@ from matplotlib.ticker import PercentFormatter
 from pvf import plotting
 from pvf.metrics import InterventionEfficiencyDisplay, intervention_efficiency_counts
 from studies.kit.show import MARKERS, finished, panels, points
-from studies.pvf2026.efficiency.run import Identity, z_scores
+from studies.pvf2026.efficiency.proof import Identity
+from studies.pvf2026.efficiency.run import z_scores
 
 __all__ = [
     "SOURCES",

@@ -144,8 +144,8 @@ def test_verdicts_follow_from_the_counts(pvf_only, traditional_only, expected):
 
 
 def test_a_lead_is_one_choice_or_more():
-    """A difference of half a choice of 5,000 is no lead; of one choice in 100 it is fifty."""
-    for only, n_repetitions, ahead in ((0.5, 5000, 0), (1, 5000, 100), (1, 100, 100)):
+    """A difference of half a choice of 5,000 is no lead; one choice of 2,000 is two and a half."""
+    for only, n_repetitions, ahead in ((0.5, 5000, 0), (1, 5000, 100), (1, 2000, 100)):
         found = synthetic_report.estimate(invented(only, 0, n_repetitions=n_repetitions))
         share = found[found["quantity"] == "share ahead"]
         assert (share["estimate"] == ahead).all()
@@ -396,9 +396,9 @@ def test_losses_are_exact_estimates():
 
 
 def test_slopes_of_known_growth():
-    """Quadratic growth has slope 2, constant time slope 0, and both break the claim."""
+    """Quadratic growth has slope 2, slow growth 0.2, and both break the claim."""
     values = np.array([1, 2, 4, 8])
-    powers = {"Q": 2, "M": 0, "k": 1, "n": 1, "d": 1}
+    powers = {"Q": 2, "M": 0.2, "k": 1, "n": 1, "d": 1}
     times = pd.concat(
         [
             pd.DataFrame({"size": size, "value": values, "seconds": 1e-3 * values**power})

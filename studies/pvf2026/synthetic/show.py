@@ -248,6 +248,7 @@ def _significance(rows: pd.DataFrame) -> pd.DataFrame:
         left = (~clear).groupby(rows["tie_break"]).transform("sum").clip(lower=1)
         limit = stats.norm.isf(0.025 / left) if name == "by Holm" else stats.norm.isf(0.025)
         again = stats.norm.sf(limit - rows["z"].abs()) + stats.norm.sf(limit + rows["z"].abs())
+        again = np.minimum(again, 1)
         parts = rows.assign(share=100.0 * clear, variance=again * (1 - again))
         groups = parts.groupby(["metric", "tie_break"], sort=False)
         share = groups["share"].mean()

@@ -43,7 +43,7 @@ _KEYS = ["n_samples", "mu", "sigma", "metric", "tie_break"]
 _CASE = ["n_samples", "group", "metric", "tie_break"]
 _LEAD = "PVF less traditional\n(choices of 5,000)"
 _PAPER_REPETITIONS = 5000
-_N_RUNS = 200
+_N_RUNS = 400
 
 
 def differences(table: pd.DataFrame) -> pd.DataFrame:

@@ -105,27 +105,22 @@ seed = 20261127
 # reduces to zero.
 
 # %%
-from studies.pvf2026.efficiency import run as efficiency
-from studies.pvf2026.efficiency import show as efficiency_report
-
-identities = efficiency.symbolic_identities()
-efficiency_report.readable_identities(identities)
-
-# %% [markdown]
-# How many of them hold enters the verdicts. Numbers for the text are kept by name, and the data
-# behind figures likewise.
-
-# %%
 from functools import partial
 
 from myst_nb import glue
 
 from book.tools.figures import keep_data
+from studies.kit.show import show
+from studies.pvf2026.efficiency import examples, proof
+from studies.pvf2026.efficiency import run as efficiency
+from studies.pvf2026.efficiency import show as efficiency_report
 
 keep = partial(glue, display=False)
-algebra = efficiency.check_identities(identities)
-keep("ie_equations", float(algebra["cases"].sum()))
-keep("ie_equations_hold", float(algebra["agree"].sum()))
+identities = proof.symbolic_identities()
+equations = efficiency_report.identity_table(identities)
+keep("ie_equations", float(len(equations)))
+keep("ie_equations_hold", float((equations["holds"] == "yes").sum()))
+show(equations, "ie-algebra", index=False)
 
 # %% [markdown]
 # {glue:text}`ie_equations_hold:.0f` of {glue:text}`ie_equations:.0f` equations hold. The algebra
@@ -142,15 +137,15 @@ keep("ie_equations_hold", float(algebra["agree"].sum()))
 # interventions in half steps.
 
 # %%
-from fractions import Fraction
-
-half = Fraction(1, 2)
-listed = efficiency.enumerate_efficiency(
-    range(1, 8), room_step=half, captures=efficiency.list_captures
+run = efficiency.EFFICIENCY.run(
+    n_repetitions=n_repetitions,
+    largest_population=largest_population,
+    seed=seed,
+    n_jobs=1,
 )
-listed_checks = efficiency.check_enumeration(listed, "every set listed")
-shown = ["claim", "check", "cases", "agree", "undefined"]
-efficiency_report.readable(listed_checks, "ie-listed", shown)
+checks = run.table.drop(columns="same_side")
+listed = checks[checks["check"] == "every set listed"]
+show(listed, "ie-listed", index=False)
 
 # %% [markdown]
 # The last column counts the cases for which {eq}`eq-ie-closed` is 0/0; they are not among the
@@ -159,26 +154,35 @@ efficiency_report.readable(listed_checks, "ie-listed", shown)
 # populations above the two ways of counting must agree.
 
 # %%
-summed = efficiency.enumerate_efficiency(range(1, 8), room_step=half)
-assert summed["captured"].equals(listed["captured"])
+from fractions import Fraction
 
-enumerated = efficiency.enumerate_efficiency(range(1, largest_population + 1))
-enumerated_checks = efficiency.check_enumeration(enumerated, "every table")
-efficiency_report.readable(enumerated_checks, "ie-enumerated", shown)
+summed = proof.enumerate_efficiency(range(1, 8), room_step=Fraction(1, 2))
+assert summed["captured"].equals(efficiency.every_set()["captured"])
+show(checks[checks["check"] == "every table"], "ie-enumerated", index=False)
 
 # %% [markdown]
 # Three questions remain: does any table beat the limit $\min(1/\gamma, 1/\pi)$, how far are the
 # library's floating-point numbers from the exact ones, and why is the formula sometimes 0/0?
 
 # %%
-limits = efficiency.best_possible(enumerated)
+import numpy as np
+
+import pvf
+
+enumerated = efficiency.every_table(largest_population)
+limits = examples.best_possible(enumerated)
 assert (limits["highest"] == limits["limit"]).all()
-differences = efficiency.float_differences(enumerated)
-assert differences.max() < 1e-12
+
+ours = pvf.intervention_efficiency_counts(
+    *proof.counts_of(enumerated), proof.capacity_of(enumerated)
+)
+exact = enumerated["policy"].astype(float)
+difference = float((np.abs(ours - exact) / np.maximum(exact, 1)).max())
+assert difference < 1e-12
 
 undefined = enumerated["undefined"][enumerated["undefined"] != ""]
 reasons = undefined.value_counts().rename_axis("why 0/0")
-efficiency_report.readable(reasons.reset_index(name="cases"), "ie-reasons")
+show(reasons.reset_index(name="cases"), "ie-reasons", index=False)
 
 # %% [markdown]
 # For the text below we keep these numbers.
@@ -187,7 +191,7 @@ efficiency_report.readable(reasons.reset_index(name="cases"), "ie-reasons")
 keep("ie_cases", float(len(enumerated)))
 keep("ie_population", float(largest_population))
 keep("ie_undefined", float(100 * len(undefined) / len(enumerated)))
-keep("ie_float_difference", float(differences.max()))
+keep("ie_float_difference", difference)
 
 # %% [markdown]
 # Up to {glue:text}`ie_population:.0f` people there are {glue:text}`ie_cases:,.0f` combinations of
@@ -204,12 +208,9 @@ keep("ie_float_difference", float(differences.max()))
 # and so look equally good. They differ in how many patients they flag.
 
 # %%
-clinic, models = (
-    efficiency.CLINIC,
-    efficiency.CLINIC_MODELS,
-)  # true and false positives
+clinic, models = efficiency.CLINIC, efficiency.CLINIC_MODELS
 table = efficiency_report.model_table(models, **clinic)
-efficiency_report.readable(table, "ie-models")
+show(table, "ie-models", index=False).format(precision=2)
 
 # %% [markdown]
 # To these we add a model that flags nobody and one that flags 20 patients in vain. In each
@@ -218,16 +219,10 @@ efficiency_report.readable(table, "ie-models")
 # intervals are so wide that all of them cover together with 99% probability (Bonferroni).
 
 # %%
-simulated = efficiency.simulate_efficiency(
-    {**models, "nobody flagged": (0, 0), "flags in vain": (0, 20)},
-    capacities=[0.02, 0.05, 0.1, 0.2, 0.4, 0.8],
-    **clinic,
-    n_repetitions=n_repetitions,
-    seed=seed,
-)
-simulated_checks = efficiency.check_simulation(simulated)
+simulated = efficiency.simulated_clinic(n_repetitions, seed)
 keep_data("fig-ie-regimes", simulated)
-efficiency_report.readable(simulated_checks, "ie-simulated", shown[:-1])
+simulation = checks[checks["check"] == "simulation"]
+show(simulation, "ie-simulated", index=False)
 
 # %% [markdown]
 # A check that could not fail would be worth nothing. So we hold two wrong formulas against the
@@ -261,11 +256,11 @@ efficiency_report.figure_of_regimes(simulated, models, **clinic)
 # one to all 200, in exact arithmetic:
 
 # %%
-best = efficiency.best_model_by_room(models, **clinic)
+best = examples.best_model_by_room(models, **clinic)
 last = best.set_index("best")["last"]
 keep("ie_last_cautious", float(last["cautious"]))
 keep("ie_last_balanced", float(last["balanced"]))
-efficiency_report.readable(best, "ie-best")
+show(best, "ie-best", index=False)
 
 # %% [markdown]
 # With up to {glue:text}`ie_last_cautious:.0f` calls the cautious model reaches the most cases,
@@ -289,9 +284,9 @@ efficiency_report.readable(best, "ie-best")
 # $s = 0$ and once with $s = \gamma$, beside the IE of the enumerated policy.
 
 # %%
-zero = efficiency.zero_cases([0, 20, 60], [0.1, 0.3, 0.5], **clinic)
+zero = examples.zero_cases([0, 20, 60], [0.1, 0.3, 0.5], **clinic)
 keep_data("fig-ie-zero", zero)
-efficiency_report.readable(zero, "ie-zero")
+show(zero, "ie-zero", index=False).format(precision=2)
 
 # %% [markdown]
 # One way of mending makes every such model as good as chance. The other makes it worthless, even
@@ -323,12 +318,15 @@ keep("ie_all_missed", float(100 * stats.binom.pmf(0, n=3, p=0.5)))
 # as many cases as controls, and the clinic's prevalence is put into the formula.
 
 # %%
-study = efficiency.enriched_study(
+study = examples.enriched_study(
     *models["eager"], **clinic, n_cases=180, n_controls=180, capacity=0.1
 )
 keep("ie_mixed", study["mixed"])
 keep("ie_clinic", study["clinic"])
-efficiency_report.readable_study(study)
+import pandas as pd
+
+named = pd.Series(study).rename(efficiency_report.SOURCES).rename_axis("from")
+show(named.reset_index(name="IE"), "ie-study", index=False).format(precision=2)
 
 # %% [markdown]
 # With mixed sources the model seems {glue:text}`ie_mixed:.2f` times as good as chance; it is
@@ -341,14 +339,7 @@ efficiency_report.readable_study(study)
 # models and for one that flags everybody and is worth exactly 1.
 
 # %%
-samples, errors = efficiency.compare_prevalences(
-    {"flags everybody": (20, 180), **models},
-    sizes=[20, 50, 100, 500],
-    **clinic,
-    capacity=0.1,
-    n_repetitions=n_repetitions,
-    seed=seed,
-)
+samples, errors = efficiency.random_sets(n_repetitions, seed)
 keep_data("fig-ie-same-set", errors)
 
 # %% [markdown]
@@ -369,7 +360,7 @@ real = errors[errors["model"] != "flags everybody"]
 for name, value in efficiency_report.tally_of_errors(real).items():
     keep(f"ie_errors_{name}", value)
 columns = ["model", "n_samples", "same_set_error", "mixed_error", "closer"]
-efficiency_report.readable(real, "ie-errors", columns)
+show(real[columns], "ie-errors", index=False).format(precision=2)
 
 # %% [markdown]
 # Of {glue:text}`ie_errors_n:.0f` comparisons, {glue:text}`ie_errors_set:.0f` go to the set's own
@@ -383,17 +374,19 @@ efficiency_report.readable(real, "ie-errors", columns)
 # %% [markdown]
 # ## Verdicts
 #
-# Each claim is judged by all its checks: *reproduced* if every case agrees; *direction only* if
-# not, but formula and policy are always on the same side of chance; *not reproduced* otherwise;
-# *untestable* if there is nothing to check. First this run's cases; the last column counts those
-# in which the formula has no value.
+# Each claim is judged by all its checks. The closed form is held to the policy wherever it is
+# defined; its 0/0 cases are a part of their own, since the proposition does not except them.
+# First this run's cases:
 
 # %%
-import pandas as pd
+from IPython.display import Markdown
 
-parts = [algebra, listed_checks, enumerated_checks, simulated_checks]
-checks = pd.concat([*parts, efficiency.check_samples(samples)])
-efficiency_report.readable(efficiency.verdicts(checks), "ie-live")
+Markdown(run.says())
+
+# %%
+from studies.kit.show import text_table
+
+text_table(run.estimates, ["claim", "check"], spec=".0f")
 
 # %% [markdown]
 # And the verdicts of the ledger, from the same checks at full scale:
@@ -401,13 +394,13 @@ efficiency_report.readable(efficiency.verdicts(checks), "ie-live")
 # %%
 from studies.kit.claims import verdict_table
 
-verdicts = verdict_table(efficiency.CLAIMS)
+verdicts = verdict_table([f"IE-{number}" for number in range(1, 5)])
 keep("ie_reproduced", float((verdicts["verdict"] == "reproduced").sum()))
-verdicts.style.set_uuid("ie-verdicts")
+show(verdicts, "ie-verdicts")
 
 # %% [markdown]
 # **What a reader may take away.** Of the four claims, {glue:text}`ie_reproduced:.0f` are
-# reproduced. Where Proposition 3.1 has a value, it is the IE of the policy that the paper
+# reproduced, and the other two in part. Where Proposition 3.1 has a value, it is the IE of the policy that the paper
 # describes. It has none where nobody is flagged rightly, which few validated positives make
 # common, so the paper's remark that IE depends only on $p$, $r$, $\pi$ and $\gamma$ holds with
 # that exception. Counts have no such gap.

@@ -77,44 +77,33 @@ seed = 1
 # %% [markdown]
 # ## The sweep
 #
-# We run the sweep and read the full results, made by the same code at the paper's scale.
+# We run the sweep; the committed full results, made by the same code, lie behind it.
 
 # %%
+from IPython.display import Markdown
 from myst_nb import glue
 
-from book.tools.figures import keep_data
 from studies.kit.results import read_result
+from studies.kit.show import show
+from studies.pvf2026 import synthetic
 from studies.pvf2026.synthetic import explanations
-from studies.pvf2026.synthetic import run as synthetic
 from studies.pvf2026.synthetic import show as synthetic_report
 
-live = synthetic.run_sweep(n_repetitions=n_repetitions, seed=seed, n_jobs=-1)
-full, provenance = read_result("synthetic_sweep")
-glue("syn_seconds", float(provenance["wall_time"]), display=False)
-glue("syn_data_sets", float(full["n_repetitions"].iloc[0] * 180), display=False)
+run = synthetic.SWEEP.run(n_repetitions=n_repetitions, seed=seed)
+seconds = float(run.provenance["wall_time"])
+glue("syn_seconds", seconds, display=False)
+Markdown(run.says())
 
 # %% [markdown]
-# The full sweep of {glue:text}`syn_data_sets:,.0f` data sets took {glue:text}`syn_seconds:.0f`
-# seconds. Does the run on this page agree with it? We compare the group means under each tie rule.
-
-# %%
-rows = synthetic_report.differences(full)
-means = synthetic_report.scale_to_paper(synthetic_report.group_means(rows))
-live_means = synthetic_report.group_means(synthetic_report.differences(live))
-agrees = synthetic_report.agreement(live_means, means)
-glue("syn_agree", 100 * float(agrees.mean()), display=False)
-
-# %% [markdown]
-# {glue:text}`syn_agree:.0f`% of this run's group means lie within their 95% interval of the full
-# ones.
+# The committed sweep of 900,000 data sets took {glue:text}`syn_seconds:.0f` seconds. Shares of
+# configurations are lower in a smaller run, in which the two methods often choose alike throughout.
 #
 # ## In how many configurations PVF leads
 #
 # {numref}`fig-syn-shares` is the paper's Figure 3, once for each tie rule.
 
-# %% mystnb={"figure": {"name": "fig-syn-shares", "caption": "Share of the 180 configurations in which PVF chose the true pair more often than the traditional method (pale), and in which it did so at the 5% level after Holm's correction for 1,080 comparisons (solid). The paper has about 90% at γ = 0.1 and 0.3."}, "image": {"alt": "Three bars for each of six metrics. With ties to the true pair PVF hardly ever leads; with ties split evenly or against the true pair it leads in about 60 percent of configurations, and clearly in far fewer."}}
-shares = synthetic_report.positive_shares(rows)
-synthetic_report.figure_of_shares(shares)
+# %% mystnb={"figure": {"name": "fig-syn-shares", "caption": "Share of the 180 configurations in which PVF led by one choice of 5,000 or more: this run, and the committed sweep (pale), with 95% simulation error over the fixed grid. The paper has about 90% at γ = 0.1 and 0.3."}, "image": {"alt": "Three points for each of six metrics. With ties to the true pair PVF hardly ever leads; with ties split evenly it leads in about 40 to 50 percent of configurations, with ties against the true pair in somewhat more."}}
+run.figure("fig-syn-shares")
 
 # %% [markdown]
 # ## At the best noise
@@ -122,15 +111,14 @@ synthetic_report.figure_of_shares(shares)
 # The paper reports each metric at the σ that suited it best. {numref}`fig-syn-best-50` and
 # {numref}`fig-syn-best-100` do the same (the paper's Figures 6 to 11).
 
-# %% mystnb={"figure": {"name": "fig-syn-best-50", "caption": "Mean difference in choices of the true pair, of 5,000, at the best σ; 50 people; 95% intervals from the paired counts."}, "image": {"alt": "Three panels by separability. With even ties PVF leads by tens at low and by hundreds of choices at high separability; with ties to the true pair its best lead is zero."}}
-best = synthetic_report.best_sigma(means, means)
-synthetic_report.figure_of_best_sigma(best, 50)
+# %% mystnb={"figure": {"name": "fig-syn-best-50", "caption": "Mean difference in choices of the true pair, of 5,000, at the best σ; 50 people; 95% intervals from the paired counts. This run, and the committed sweep (pale)."}, "image": {"alt": "Three panels by separability. With even ties PVF leads by tens at low and by hundreds of choices at high separability; with ties to the true pair its best lead is zero."}}
+run.figure("fig-syn-best-50")
 
 # %% [markdown]
 # With 100 people:
 
 # %% mystnb={"figure": {"name": "fig-syn-best-100", "caption": "The same with 100 people."}, "image": {"alt": "Three panels by separability. The order of the tie rules is the same as with 50 people."}}
-synthetic_report.figure_of_best_sigma(best, 100)
+run.figure("fig-syn-best-100")
 
 # %% [markdown]
 # ## What drives the gain
@@ -140,6 +128,8 @@ synthetic_report.figure_of_best_sigma(best, 100)
 # configurations in which they did, in all repetitions:
 
 # %%
+full = run.committed
+rows = synthetic_report.differences(full)
 unchanged = explanations.unchanged(rows)
 glue(
     "syn_unchanged",
@@ -151,17 +141,24 @@ glue(
     float(unchanged.loc[1e-6, "largest difference"]),
     display=False,
 )
-unchanged.style.format(precision=1).set_uuid("syn-unchanged")
+show(unchanged, "syn-unchanged").format(precision=1)
 
 # %% [markdown]
-# At σ = 1e-6 at least {glue:text}`syn_unchanged:.1f`% of differences are exactly zero, under each
+# In the committed sweep, at σ = 1e-6 at least {glue:text}`syn_unchanged:.1f`% of differences are exactly zero, under each
 # rule, and the largest is {glue:text}`syn_largest:.0f` of 5,000. A gain at σ ≤ 1e-3 of the size
 # that the paper prints is not an effect of the perturbation.
 #
 # **Ties decide the sign.** How many of the ten candidates share the best score:
 
 # %%
-explanations.tie_sizes(rows).style.format(precision=1).set_uuid("syn-ties")
+tied = run.estimates.query("quantity == 'tied candidates'")
+tied = tied.pivot_table(
+    index=["n_samples", "group"],
+    columns="metric",
+    values="estimate",
+    sort=False,
+)
+show(tied, "syn-ties").format(precision=1)
 
 # %% [markdown]
 # PVF breaks ties that the traditional method leaves to its rule. If the rule gives them to the
@@ -176,9 +173,8 @@ chance = explanations.chance_of_best(full)
 low = chance[(chance["n_samples"] == 50) & (chance["group"] == "low")]
 glue("syn_chance", float(low["best"].mean()), display=False)
 glue("syn_chance_high", float(low["best_high"].mean()), display=False)
-low.drop(columns=["n_samples", "group"]).style.hide().format(
-    precision=1
-).set_uuid("syn-chance")
+low = low.drop(columns=["n_samples", "group"])
+show(low, "syn-chance", index=False).format(precision=1)
 
 # %% [markdown]
 # On average over metrics the best of six σ would show a lead of {glue:text}`syn_chance:.0f`, and
@@ -189,7 +185,7 @@ low.drop(columns=["n_samples", "group"]).style.hide().format(
 # the other:
 
 # %%
-half, half_provenance = read_result("synthetic_half")
+half, _ = read_result("synthetic_half")
 parts = [
     synthetic_report.differences(part)
     for part in synthetic_report.halves(half, full)
@@ -200,7 +196,7 @@ glue("syn_optimism", float((even["same"] - even["split"]).max()), display=False)
 summary = even.groupby(["n_samples", "group"], sort=False)[
     ["same", "split"]
 ].mean()
-summary.style.format(precision=1).set_uuid("syn-optimism")
+show(summary, "syn-optimism").format(precision=1)
 
 # %% [markdown]
 # With 5,000 data sets the choice of σ adds at most {glue:text}`syn_optimism:.0f` to a lead. It is
@@ -214,7 +210,7 @@ noise = explanations.common_noise_effect(n_paired, seed=seed, n_jobs=-1)
 noise = noise.groupby(["n_samples", "mu"])[
     ["separate", "common", "half_width"]
 ].mean()
-noise.style.format(precision=1).set_uuid("syn-noise")
+show(noise, "syn-noise").format(precision=1)
 
 # %% [markdown]
 # **Which tie rules come closest to the paper?** Each pair of rules, and the lead at n = 50 and low
@@ -225,7 +221,7 @@ mixtures = explanations.mixtures(full)
 leak = explanations.needed_leak(mixtures)
 glue("syn_leak_low", 100 * float(leak[0]), display=False)
 glue("syn_leak_high", 100 * float(leak[1]), display=False)
-mixtures.style.hide().format(precision=0).set_uuid("syn-mixtures")
+show(mixtures, "syn-mixtures", index=False).format(precision=0)
 
 # %% [markdown]
 # No pair of rules gives the paper's leads both at the best σ and at small σ. Even ties come
@@ -237,13 +233,15 @@ mixtures.style.hide().format(precision=0).set_uuid("syn-mixtures")
 # (syn-metric-choice)=
 #
 # **Which plain metric suits the traditional method?** The paper takes F1 up to μ = 2.5 and accuracy
-# above, to give the traditional method its best (SYN-9). Choices of the true pair in percent, ties
-# split evenly, with the half-width of a 95% interval of the difference:
+# above, to give the traditional method its best (SYN-9). The lead of F1 over accuracy, in percentage
+# points, by tie rule; both are counted on the same data sets, and the intervals hold whatever their
+# dependence.
 
 # %%
-synthetic_report.metric_choice(full).style.format(precision=1).set_uuid(
-    "syn-metric-choice"
-)
+from studies.kit.show import text_table
+
+lead = run.estimates.query("quantity == 'F1 less accuracy'")
+text_table(lead, ["n_samples", "range"], "tie_break")
 
 # %% [markdown]
 # (syn-flipped-labels)=
@@ -256,19 +254,17 @@ synthetic_report.metric_choice(full).style.format(precision=1).set_uuid(
 # lose at a rate of 10%, among 20 cases and 80 controls:
 
 # %%
-from studies.pvf2026.synthetic import label_noise
-
-losses = label_noise.penalties(0.1)
-losses.style.hide().format(precision=3).set_uuid("syn-labels")
+losses = synthetic.LOSSES.run().table
+show(losses, "syn-labels", index=False).format(precision=3)
 
 # %% [markdown]
 # And the gap between a better and a worse model, by the closed form and in simulation, with the
 # share of draws in which the worse one has the higher score:
 
 # %%
-gaps = label_noise.compare_gaps([0.0, 0.1, 0.3], seed=seed)
+gaps = synthetic.GAPS.run(seed=seed).table
 shown = gaps[gaps["metric"].isin(["precision", "recall", "F1"])]
-shown.style.hide().format(precision=3).set_uuid("syn-gaps")
+show(shown, "syn-gaps", index=False).format(precision=3)
 
 # %% [markdown]
 # The gaps shrink with the rate. In recall a model that flags many overtakes one that flags few.
@@ -278,24 +274,18 @@ shown.style.hide().format(precision=3).set_uuid("syn-gaps")
 # The paper says that PVF costs as much as models times sets times replicas times samples times
 # features (CPX-1). We time it while one of these grows.
 
-# %%
-from studies.pvf2026.synthetic import cost
+# {numref}`fig-syn-cost` shows the times, here with noise that all models share.
 
-times = cost.measure_times()
-slopes = cost.fit_slopes(times)
-keep_data("fig-syn-cost", times)
-
-# %% [markdown]
-# {numref}`fig-syn-cost` shows the times.
-
-# %% mystnb={"figure": {"name": "fig-syn-cost", "caption": "Processor time of perturbation validation of decision trees when one size grows and the others stay; both axes logarithmic, slope 1 is linear growth."}, "image": {"alt": "Five rising lines on logarithmic axes, none steeper than linear growth."}}
-cost.figure_of_cost(times, slopes)
+# %% mystnb={"figure": {"name": "fig-syn-cost", "caption": "Processor time of perturbation validation of decision trees when one size grows and the others stay; both axes logarithmic, slope 1 is linear growth. This run, and the committed times (pale)."}, "image": {"alt": "Five rising lines on logarithmic axes, none steeper than linear growth."}}
+times = synthetic.COST.run(seed=seed, n_jobs=1)
+times.figure("fig-syn-cost")
 
 # %% [markdown]
-# The fitted slopes with their intervals:
+# The fitted slopes with their 95% intervals:
 
 # %%
-slopes.style.format(precision=2).set_uuid("syn-slopes")
+slopes = times.estimates.query("quantity == 'slope'")
+text_table(slopes, "size")
 
 # %% [markdown]
 # (syn-cost)=
@@ -315,15 +305,14 @@ for name, value in per_data_set.items():
 #
 # ## Verdicts
 #
-# From the ledger. The paper states no tie rule: the verdict is that with ties split evenly, and what
-# the other two rules give stands beside it. A claim about a number is *reproduced* if our interval
-# meets it, and *direction only* if only the sign is right, its interval clear of zero.
+# From the ledger, by the committed full results alone. The paper states no tie rule: the verdict is
+# that with ties split evenly, and the note says if another rule changes it.
 
 # %%
 from studies.kit.claims import verdict_table
 
 sweep = [f"SYN-{number}" for number in range(1, 11)]
-verdict_table([*sweep, "LAB-1", "CPX-1"]).style.set_uuid("syn-verdicts")
+show(verdict_table([*sweep, "LAB-1", "CPX-1"]), "syn-verdicts")
 
 # %% [markdown]
 # **What a reader may take away.** PVF does find the true pair more often, if ties are split evenly

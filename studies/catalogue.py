@@ -18,16 +18,14 @@ from studies.kit.results import results_folder, resumed, write_result
 from studies.kit.study import Study
 from studies.pmv2019 import tables as pmv_tables
 from studies.pmv2019.rules import PROBLEMS
+from studies.pvf2026 import efficiency, synthetic
 from studies.pvf2026.clinical import run as clinical
 from studies.pvf2026.convergence import run as convergence
-from studies.pvf2026.efficiency import run as efficiency
-from studies.pvf2026.synthetic import cost, label_noise
-from studies.pvf2026.synthetic.run import run_sweep
 
 __all__ = ["STUDIES", "TABLES", "FullTable", "entries", "make_table"]
 
 #: Every study by its name, which is also its table's.
-ALL: tuple[Study, ...] = ()
+ALL: tuple[Study, ...] = (*efficiency.STUDIES, *synthetic.STUDIES)
 STUDIES = {study.name: study for study in ALL}
 
 
@@ -123,9 +121,11 @@ def _alone(make: Callable[..., pd.DataFrame]) -> Callable[..., pd.DataFrame]:
     return call
 
 
-def _label_losses(*, seed: int, **settings: Any) -> pd.DataFrame:
-    del seed  # nothing is drawn
-    return label_noise.penalties(**settings)
+def _table_of(
+    study: Study, *, seed: int, n_jobs: int | None, out: Path | None, **settings: Any
+) -> pd.DataFrame:
+    """Compute a study's full table."""
+    return study.table(study.settings.full(seed=seed, **settings), n_jobs=n_jobs, out=out)
 
 
 def _breast_data(*, seed: int) -> pd.DataFrame:
@@ -187,16 +187,18 @@ TABLES = {
         ),
     ),
     "synthetic_sweep": FullTable(
-        make=run_sweep,
+        make=partial(_table_of, synthetic.SWEEP),
         settings={"n_repetitions": 5000},
         seed=1,
-        notes="The synthetic sweep at the paper's scale, every configuration, metric and tie rule.",
+        notes=synthetic.SWEEP.notes,
+        sample=synthetic.SWEEP.sample,
     ),
     "synthetic_half": FullTable(
-        make=run_sweep,
+        make=partial(_table_of, synthetic.HALF),
         settings={"n_repetitions": 2500},
         seed=1,
-        notes="The first half of the repetitions of synthetic_sweep.",
+        notes=synthetic.HALF.notes,
+        sample=synthetic.HALF.sample,
     ),
     "cervical_cancer": FullTable(
         make=_cervical_cancer,
@@ -270,32 +272,29 @@ TABLES = {
         notes="Samples, positives and missing entries of the breast-cancer table.",
     ),
     "efficiency_checks": FullTable(
-        make=_alone(efficiency.run_checks),
+        make=partial(_table_of, efficiency.EFFICIENCY),
         settings={"n_repetitions": 200_000, "largest_population": 24},
         seed=20261127,
-        notes=(
-            "How many cases of each check of Proposition 3.1 agree: algebra, lists of all sets, "
-            "exact sums, the policy acted out, and random validation sets."
-        ),
+        notes=efficiency.EFFICIENCY.notes,
     ),
     "label_gaps": FullTable(
-        make=_alone(label_noise.compare_gaps),
+        make=partial(_table_of, synthetic.GAPS),
         settings={"rates": [0.0, 0.05, 0.1, 0.2, 0.3], "n_draws": 20_000},
         seed=1,
-        notes="Gaps between two models when validation labels are flipped, by rate and metric.",
+        notes=synthetic.GAPS.notes,
     ),
     "label_losses": FullTable(
-        make=_alone(_label_losses),
+        make=partial(_table_of, synthetic.LOSSES),
         settings={"rate": 0.1},
         seed=0,
-        notes="What models of growing strength lose to flipped labels, by the closed form.",
+        notes=synthetic.LOSSES.notes,
     ),
     "cost_times": FullTable(
-        make=_alone(cost.measure_times),
+        make=partial(_table_of, synthetic.COST),
         settings={"factors": [1, 2, 4, 8, 16], "n_rounds": 5},
         seed=1,
-        notes="Processor time of PVF while one size grows; of all rounds the fastest counts.",
-        measured=("seconds",),
+        notes=synthetic.COST.notes,
+        measured=synthetic.COST.measured,
     ),
     "convergence": FullTable(
         make=_alone(convergence.run_checks),

@@ -12,12 +12,12 @@ from bench import Line
 from numba import njit
 from threadpoolctl import threadpool_limits
 
-from studies.pvf2026.synthetic import kernel
+from studies.pvf2026.synthetic import fits, kernel
 from studies.pvf2026.synthetic import run as synthetic
+from studies.pvf2026.synthetic.grid import METRICS, MUS, SIGMAS
 
 SIZES = (50, 100)
-SETTINGS = {"n_sets": 100, "n_replicas": 7, "aggregate": 0.25, "seed": 1}
-SETTINGS |= {"common_noise": False, "draw_noise": False}
+SETTINGS = synthetic.SweepSettings()
 
 
 def seconds_of(function, *arguments, repeats=5):
@@ -34,10 +34,10 @@ def seconds_of(function, *arguments, repeats=5):
 def kernel_seconds(n_samples, sigma, n_repetitions=300):
     """Mean processor time of the kernel for one data set, over all μ."""
     total = 0.0
-    for mu in synthetic.MUS:
+    for mu in MUS:
         block = (n_samples, mu, sigma, 0, n_repetitions)
-        total += seconds_of(lambda b: synthetic.best_sets(b, **SETTINGS), block)
-    return total / len(synthetic.MUS) / n_repetitions
+        total += seconds_of(lambda b: synthetic.best_sets(b, SETTINGS), block)
+    return total / len(MUS) / n_repetitions
 
 
 def literal_seconds(n_samples, sigma, n_repetitions=1):
@@ -52,10 +52,10 @@ def literal_seconds(n_samples, sigma, n_repetitions=1):
 
 def bench_synthetic_against_literal():
     """Time one data set in the kernel and in scikit-learn, on one core, over all σ."""
-    fast = np.mean([kernel_seconds(n, s) for n in SIZES for s in synthetic.SIGMAS])
+    fast = np.mean([kernel_seconds(n, s) for n in SIZES for s in SIGMAS])
     with threadpool_limits(1):
         literal_seconds(50, 0.1)
-        slow = np.mean([literal_seconds(n, s) for n in SIZES for s in synthetic.SIGMAS])
+        slow = np.mean([literal_seconds(n, s) for n in SIZES for s in SIGMAS])
     return [
         Line("synthetic sweep: one data set, scikit-learn in plain loops", slow * 1e3, "ms"),
         Line("synthetic sweep: one data set, kernel", fast * 1e6, "µs"),
@@ -70,7 +70,7 @@ def bench_synthetic_full():
     start = time.perf_counter()
     table = synthetic.run_sweep(n_jobs=2, block_size=2500)
     elapsed = time.perf_counter() - start
-    n_datasets = int(table["n_repetitions"].sum() / (len(synthetic.METRICS) * 2 * 3))
+    n_datasets = int(table["n_repetitions"].sum() / (len(METRICS) * 2 * 3))
     return [
         Line("synthetic sweep: data sets in the full sweep", n_datasets, "", at_least=900_000),
         Line("synthetic sweep: the probe's estimate for 2 workers", estimate.seconds, "s"),
@@ -79,25 +79,15 @@ def bench_synthetic_full():
 
 
 @njit(error_model="numpy")
-def _many_data(X, rows, stream, key, sizes, n):
+def _many_oversampled(train, n_majority, n_minority, neighbours, uniforms, n):
     for i in range(n):
-        kernel.start_stream(stream, key, i, 0)
-        kernel.draw_clusters(X, stream, sizes[0], 1.5)
-        kernel.start_stream(stream, key, i, 1)
-        kernel.split_rows(rows, stream, sizes)
-
-
-@njit(error_model="numpy")
-def _many_oversampled(train, n_majority, n_minority, neighbours, stream, key, n):
-    for i in range(n):
-        kernel.start_stream(stream, key, i, 2)
-        kernel.oversample(train, n_majority, n_minority, neighbours, stream)
+        kernel.oversample(train, n_majority, n_minority, neighbours, uniforms[i])
 
 
 @njit(error_model="numpy")
 def _many_fits(trains, n_majority, labels, residuals, weights, models, n):
     for i in range(n):
-        kernel.fit_pairs(trains[i % len(trains)], n_majority, labels, residuals, weights, models)
+        fits.fit_pairs(trains[i % len(trains)], n_majority, labels, residuals, weights, models)
 
 
 def parts_seconds(n_samples, n=500):
@@ -105,20 +95,19 @@ def parts_seconds(n_samples, n=500):
     sizes = synthetic.class_sizes(n_samples)
     n_majority, n_minority = sizes[0] - sizes[2], sizes[1] - sizes[3]
     key = synthetic.configuration_key(1, n_samples, 1.5, 0.1)
-    stream = np.empty(kernel.STREAM_SIZE, dtype=np.uint64)
+    plan = synthetic._plan(SETTINGS)
+    drawing = (key, 0, n, 1.5, sizes, plan)
+    oversampling_draws = synthetic.draw_numbers(*drawing)[kernel.OVERSAMPLING]
     drawn = [
-        synthetic.draw_repetition(n_samples, mu, 0.1, r, n_sets=1)
-        for mu in synthetic.MUS
-        for r in range(4)
+        synthetic.draw_repetition(n_samples, mu, 0.1, r, n_sets=1) for mu in MUS for r in range(4)
     ]
     trains = np.array([np.ascontiguousarray(one.X_train.T) for one in drawn])
     labels = drawn[0].y_train.astype(float)
-    X, rows = np.empty((n_samples, 5)), np.empty(n_samples, dtype=np.int64)
     neighbours = np.empty((sizes[1], 5), dtype=np.int64)
     scratch = np.empty(len(labels)), np.empty(len(labels)), np.empty((10, 3))
-    oversampling = (trains[0].copy(), n_majority, n_minority, neighbours, stream, key, n)
+    oversampling = (trains[0].copy(), n_majority, n_minority, neighbours, oversampling_draws, n)
     return [
-        seconds_of(_many_data, X, rows, stream, key, sizes, n) / n,
+        seconds_of(synthetic.draw_numbers, *drawing) / n,
         seconds_of(_many_oversampled, *oversampling) / n,
         seconds_of(_many_fits, trains, n_majority, labels, *scratch, n) / n,
     ]
@@ -127,7 +116,7 @@ def parts_seconds(n_samples, n=500):
 def bench_synthetic_parts():
     """Where the kernel's time goes, and how far it is above the ten logistic fits alone."""
     data, oversampling, fits = np.mean([parts_seconds(n) for n in SIZES], axis=0)
-    by_sigma = [np.mean([kernel_seconds(n, s, 200) for n in SIZES]) for s in synthetic.SIGMAS]
+    by_sigma = [np.mean([kernel_seconds(n, s, 200) for n in SIZES]) for s in SIGMAS]
     whole = np.mean(by_sigma)
     name = "synthetic sweep, one data set: "
     parts = [Line(f"{name}generation and split", data * 1e6, "µs")]
@@ -135,7 +124,7 @@ def bench_synthetic_parts():
     parts += [Line(f"{name}ten logistic fits", fits * 1e6, "µs")]
     parts += [
         Line(f"{name}all of it at σ = {sigma:g}", seconds * 1e6, "µs")
-        for sigma, seconds in zip(synthetic.SIGMAS, by_sigma, strict=True)
+        for sigma, seconds in zip(SIGMAS, by_sigma, strict=True)
     ]
     return [*parts, Line("synthetic sweep: kernel over its ten logistic fits", whole / fits, "x")]
 

@@ -93,10 +93,8 @@ def test_pair_models_are_those_of_the_sweep():
     candidates = candidate_sets.synthetic_candidates(
         **arguments, repetition=3, n_external=200, seed=7
     )
-    settings = {"n_sets": 100, "aggregate": 0.25, "common_noise": False, "draw_noise": False}
-    ((pvf, traditional),) = synthetic.best_sets(
-        (50, 1.5, 0.1, 3, 4), seed=7, n_replicas=7, **settings
-    )
+    settings = synthetic.SweepSettings(seed=7)
+    ((pvf, traditional),) = synthetic.best_sets((50, 1.5, 0.1, 3, 4), settings)
     for m in range(6):
         for method, bits in (("pvf", pvf), ("traditional", traditional)):
             marked = getattr(candidates, method)[m]

@@ -12,9 +12,13 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import f1_score
 
-from pvf import intervention_efficiency_counts
+from pvf import intervention_efficiency, intervention_efficiency_counts
+from studies.kit.claims import claims, parts_of
+from studies.kit.verdicts import judge_parts
+from studies.pvf2026.efficiency import examples, proof
 from studies.pvf2026.efficiency import run as efficiency
 
+CLAIMS = ("IE-1", "IE-2", "IE-3", "IE-4")
 MODELS = {"cautious": (8, 4), "balanced": (10, 10), "eager": (15, 25)}
 
 
@@ -31,7 +35,7 @@ def tables(draw, largest=8):
 
 @pytest.fixture(scope="module")
 def enumerated():
-    return efficiency.enumerate_efficiency(range(1, 8))
+    return proof.enumerate_efficiency(range(1, 8))
 
 
 @pytest.fixture(scope="module")
@@ -46,16 +50,16 @@ def simulated():
 
 def test_every_step_of_the_proof_holds():
     """Every equation of Appendix A reduces to zero, and each claim has at least one."""
-    identities = efficiency.symbolic_identities()
+    identities = proof.symbolic_identities()
     assert [item.statement for item in identities if not item.holds] == []
-    assert {item.claim for item in identities} == set(efficiency.CLAIMS)
+    assert {item.claim for item in identities} == set(CLAIMS)
 
 
-@pytest.mark.parametrize("claim", efficiency.CLAIMS)
+@pytest.mark.parametrize("claim", CLAIMS)
 def test_identities_hold_in_numbers(claim):
     """Both sides of each equation give one number where sympy does no simplifying."""
     values = dict(zip(sympy.symbols("TP F α β c", positive=True), [3, 7, 5, 31, 11], strict=True))
-    for item in efficiency.symbolic_identities():
+    for item in proof.symbolic_identities():
         if item.claim == claim:
             left, right = (sympy.sympify(side).subs(values) for side in (item.left, item.right))
             assert left == right
@@ -63,9 +67,9 @@ def test_identities_hold_in_numbers(claim):
 
 def test_a_wrong_identity_is_seen():
     """The ample regime without its second stage is not the unified form."""
-    right = next(i for i in efficiency.symbolic_identities() if "ample" in i.statement)
+    right = next(i for i in proof.symbolic_identities() if "ample" in i.statement)
     tp, alpha, beta, c = sympy.symbols("TP α β c", positive=True)
-    wrong = efficiency.Identity("IE-3", "no second stage", right.left, tp * beta / (c * alpha))
+    wrong = proof.Identity("IE-3", "no second stage", right.left, tp * beta / (c * alpha))
     assert not wrong.holds
     check = efficiency.check_identities([right, wrong])
     assert check.loc[0, ["cases", "agree"]].tolist() == [2, 1]
@@ -82,7 +86,7 @@ def test_a_wrong_identity_is_seen():
 )
 def test_closed_form_by_hand(arguments, expected):
     """Prop. 3.1 gives what counting on paper gives, exactly."""
-    assert efficiency.closed_form(*map(Fraction, arguments)) == expected
+    assert proof.closed_form(*map(Fraction, arguments)) == expected
 
 
 # Enumeration
@@ -92,7 +96,7 @@ def test_closed_form_by_hand(arguments, expected):
 @settings(max_examples=60, deadline=None)
 def test_listing_equals_the_hypergeometric_sum(table):
     """Averaging over every set of people gives the sum over the distribution of their number."""
-    assert efficiency.list_captures(*table) == efficiency.expected_captures(*table)
+    assert proof.list_captures(*table) == proof.expected_captures(*table)
 
 
 @pytest.mark.parametrize(
@@ -108,13 +112,13 @@ def test_expected_captures_agree_with_scipy(tp, fp, room):
     flagged = tp + fp
     first = mean(flagged, tp, min(room, flagged)) if flagged else 0
     rest = mean(100 - flagged, 10 - tp, max(room - flagged, 0)) if flagged < 100 else 0
-    assert float(efficiency.expected_captures(tp, fp, 10, 90, room)) == pytest.approx(first + rest)
+    assert float(proof.expected_captures(tp, fp, 10, 90, room)) == pytest.approx(first + rest)
 
 
 def test_fractional_room_is_rounded_up_at_random():
     """Two and a half interventions are two or three, each half of the time."""
-    two, three = (efficiency.list_captures(2, 1, 4, 3, room) for room in (2, 3))
-    assert efficiency.list_captures(2, 1, 4, 3, Fraction(5, 2)) == (two + three) / 2
+    two, three = (proof.list_captures(2, 1, 4, 3, room) for room in (2, 3))
+    assert proof.list_captures(2, 1, 4, 3, Fraction(5, 2)) == (two + three) / 2
 
 
 def test_enumeration_holds_every_table(enumerated):
@@ -146,19 +150,20 @@ def test_formula_fails_where_expected_and_nowhere_else(enumerated):
 
 def test_library_is_exact_to_rounding(enumerated):
     """The library's floats are within 1e-12 of the fractions in both forms."""
-    assert efficiency.float_differences(enumerated).max() < 1e-12
-
-
-def test_difference_of_floats_is_seen(enumerated):
-    """A policy that is off by a thousandth in one row shows in full."""
-    spoilt = enumerated.assign(policy=enumerated["policy"].where(enumerated.index != 900, 7))
-    true = enumerated["policy"][900]
-    assert efficiency.float_differences(spoilt)["from counts"] == pytest.approx(1 - float(true / 7))
+    exact = enumerated["policy"].astype(float)
+    gamma = proof.capacity_of(enumerated)
+    ours = intervention_efficiency_counts(*proof.counts_of(enumerated), gamma)
+    assert ours == pytest.approx(exact.to_numpy(), rel=1e-12)
+    right = enumerated["tp"] > 0
+    tp, fp, n_pos, n_neg = (column[right] for column in proof.counts_of(enumerated))
+    ratios = tp / (tp + fp), tp / n_pos, n_pos / (n_pos + n_neg)
+    ours = intervention_efficiency(*ratios, gamma[right])
+    assert ours == pytest.approx(exact[right].to_numpy(), rel=1e-12)
 
 
 def test_limit_is_reached_and_never_passed(enumerated):
     """The highest IE of all tables is min(1/γ, 1/π), for every capacity and prevalence."""
-    limits = efficiency.best_possible(enumerated)
+    limits = examples.best_possible(enumerated)
     expected = [
         min(Fraction(b) / Fraction(c), Fraction(b, a))
         for b, a, c in limits[["population", "n_pos", "room"]].itertuples(index=False)
@@ -302,7 +307,7 @@ def test_the_three_models_share_one_f1():
 
 def test_best_model_by_room_equals_a_scan_with_the_library():
     """The run of each best model is what comparing floats, capacity by capacity, finds."""
-    runs = efficiency.best_model_by_room(MODELS, n_pos=20, n_neg=180)
+    runs = examples.best_model_by_room(MODELS, n_pos=20, n_neg=180)
     rooms = np.arange(1, 200)
     values = [
         intervention_efficiency_counts(tp, fp, 20, 180, rooms / 200) for tp, fp in MODELS.values()
@@ -316,14 +321,12 @@ def test_best_model_by_room_equals_a_scan_with_the_library():
 
 def test_samples_from_one_set_equal_their_counts():
     """p, r and π of one set give the IE of its counts."""
-    sets = efficiency.sample_efficiency(
-        [20, 100],
-        recall=0.5,
-        false_positive_rate=0.1,
-        prevalence=0.1,
-        capacity=0.2,
-        n_repetitions=300,
-    )
+    rates = {"recall": 0.5, "false_positive_rate": 0.1, "prevalence": 0.1, "capacity": 0.2}
+    rng = np.random.default_rng(0)
+    drawn = [
+        examples.sample_efficiency(size, **rates, n_repetitions=300, rng=rng) for size in (20, 100)
+    ]
+    sets = pd.concat(drawn, ignore_index=True)
     expected = sets[["tp", "fp", "n_pos"]].astype(float)
     some = sets["n_pos"] > 0
     counts = intervention_efficiency_counts(
@@ -342,13 +345,14 @@ def test_samples_from_one_set_equal_their_counts():
 
 def test_constant_model_scores_the_ratio_of_the_prevalences():
     """Flagging everybody is worth 1 on one set, and π of the set over the other π when mixed."""
-    sets = efficiency.sample_efficiency(
-        [40],
+    sets = examples.sample_efficiency(
+        40,
         recall=1,
         false_positive_rate=1,
         prevalence=0.2,
         capacity=0.1,
         n_repetitions=200,
+        rng=np.random.default_rng(0),
     ).dropna()
     assert sets["same_set"].to_numpy() == pytest.approx(1)
     assert sets["mixed"].to_numpy() == pytest.approx(sets["n_pos"] / 40 / 0.2)
@@ -364,22 +368,22 @@ def test_summary_by_hand():
             "mixed": [3.0, 1.0, 3.1, 0.9, np.nan],
         }
     )
-    row = efficiency.summarise_samples(samples, truth=2.0).iloc[0]
+    row = examples.summarise_samples(samples, truth=2.0).iloc[0]
     assert row["usable"] == 0.8
     assert row["same_set_error"] == pytest.approx(np.sqrt(0.5 / 4))
     assert row["mixed_error"] == pytest.approx(np.sqrt((1 + 1 + 1.21 + 1.21) / 4))
     assert row["closer"] == "set"
     swapped = samples.rename(columns={"same_set": "mixed", "mixed": "same_set"})
-    assert efficiency.summarise_samples(swapped, 2.0)["closer"].tolist() == ["population"]
+    assert examples.summarise_samples(swapped, 2.0)["closer"].tolist() == ["population"]
     equal = samples.assign(mixed=samples["same_set"])
-    assert efficiency.summarise_samples(equal, 2.0)["closer"].tolist() == ["neither"]
+    assert examples.summarise_samples(equal, 2.0)["closer"].tolist() == ["neither"]
 
 
 def test_comparison_covers_every_model_and_size():
     """Each model is summed up at each size against its own IE, from the sets that are returned."""
     models = {**MODELS, "everybody": (20, 180)}
     kwargs = {"n_pos": 20, "n_neg": 180, "capacity": 0.1, "n_repetitions": 400, "seed": 3}
-    samples, errors = efficiency.compare_prevalences(models, [30, 90], **kwargs)
+    samples, errors = examples.compare_prevalences(models, [30, 90], **kwargs)
     assert list(zip(errors["model"], errors["n_samples"], strict=True)) == [
         (name, size) for name in models for size in (30, 90)
     ]
@@ -397,7 +401,7 @@ def test_comparison_covers_every_model_and_size():
 
 def test_weights_carry_a_study_over_to_the_clinic():
     """From a study of 60 cases and 90 controls, weighted counts give the clinic's IE exactly."""
-    study = efficiency.enriched_study(15, 25, 20, 180, n_cases=60, n_controls=90, capacity=0.3)
+    study = examples.enriched_study(15, 25, 20, 180, n_cases=60, n_controls=90, capacity=0.3)
     assert study["clinic"] == pytest.approx((15 + 20 * 5 / 160) / 6)
     assert study["weighted"] == pytest.approx(study["clinic"])
     # 45 of 60 cases and 12.5 of 90 controls flagged, room for 45: the scarce regime.
@@ -411,7 +415,7 @@ def test_weights_carry_a_study_over_to_the_clinic():
 def test_precision_and_recall_hide_what_counts_show(flagged):
     """Where nobody is right, p = r = 0 whoever was flagged; the policy's IE is the counts'."""
     capacities = [0.05, 0.2, 0.3, 0.6]
-    cases = efficiency.zero_cases([flagged], capacities, n_pos=20, n_neg=180)
+    cases = examples.zero_cases([flagged], capacities, n_pos=20, n_neg=180)
     assert (cases[["precision", "recall", "share γ"]] == 0).all(axis=None)
     assert cases["share 0"].to_numpy() == pytest.approx(1)
     assert cases["policy"].to_numpy() == pytest.approx(
@@ -425,41 +429,43 @@ def test_precision_and_recall_hide_what_counts_show(flagged):
 # Verdicts
 
 
-def all_checks(table, simulated):
-    """Run the chapter's checks on a given enumeration and simulation."""
-    return pd.concat(
-        [efficiency.check_enumeration(table), efficiency.check_simulation(simulated)],
-        ignore_index=True,
-    )
+def verdict_on(checks, claim):
+    """Judge a claim by its own rule and some checks."""
+    return judge_parts(parts_of(claims()[claim], efficiency.estimate(checks)))
 
 
 def test_verdicts_on_the_true_policy(enumerated, simulated):
-    """Everything agrees, and the cases without a value are counted, not hidden."""
-    table = efficiency.verdicts(all_checks(enumerated, simulated)).set_index("claim")
-    assert (table["verdict"] == "reproduced").all()
+    """Everything agrees, and the cases without a value are a part that fails."""
+    parts = [
+        efficiency.check_enumeration(enumerated, "every table"),
+        efficiency.check_simulation(simulated),
+    ]
+    checks = pd.concat(parts, ignore_index=True)
     n_undefined = int((enumerated["undefined"] != "").sum())
     assert n_undefined > 0
-    assert table["undefined"].to_dict() == {
-        "IE-1": n_undefined,
-        "IE-2": 0,
-        "IE-3": 0,
-        "IE-4": n_undefined,
-    }
-    regimes = enumerated["tp"] + enumerated["fp"] > enumerated["room"]
-    assert table.loc["IE-2", "cases"] == regimes.sum() + (simulated["regime"] == "scarce").sum()
+    for claim, label in zip(
+        CLAIMS, ["in part", "reproduced", "reproduced", "in part"], strict=True
+    ):
+        found = verdict_on(checks, claim)
+        assert found.label == label
+        assert found.parts[0].estimate == 100
+        assert [part.estimate for part in found.parts[1:]] == [n_undefined] * (label == "in part")
+    scarce = enumerated["tp"] + enumerated["fp"] > enumerated["room"]
+    n_cases = scarce.sum() + (simulated["regime"] == "scarce").sum()
+    assert verdict_on(checks, "IE-2").parts[0].n == n_cases
 
 
 def stingy_captures(tp, fp, n_pos, n_neg, room):
     """Reach the flagged, and nobody when they are used up (the second stage left out)."""
     if tp + fp == 0:
-        return efficiency.expected_captures(tp, fp, n_pos, n_neg, room)
-    return efficiency.expected_captures(tp, fp, n_pos, n_neg, min(room, tp + fp))
+        return proof.expected_captures(tp, fp, n_pos, n_neg, room)
+    return proof.expected_captures(tp, fp, n_pos, n_neg, min(room, tp + fp))
 
 
 def hasty_captures(tp, fp, n_pos, n_neg, room):
     """Reach positives first among the flagged (a policy that knows too much)."""
     if tp + fp <= room:
-        return efficiency.expected_captures(tp, fp, n_pos, n_neg, room)
+        return proof.expected_captures(tp, fp, n_pos, n_neg, room)
     return Fraction(min(room, tp))
 
 
@@ -470,48 +476,23 @@ def hasty_captures(tp, fp, n_pos, n_neg, room):
 )
 def test_another_policy_fails_its_claim_and_spares_the_other(captures, claim):
     """A policy that differs in one regime sinks that regime's claim and IE-1, nothing else."""
-    table = efficiency.enumerate_efficiency([5], captures=captures)
-    found = efficiency.verdicts(efficiency.check_enumeration(table)).set_index("claim")["verdict"]
-    assert found[claim] == "not reproduced"
-    assert found["IE-1"] == "not reproduced"
-    assert (found.drop([claim, "IE-1"]) == "reproduced").all()
+    table = proof.enumerate_efficiency([5], captures=captures)
+    checks = efficiency.check_enumeration(table, "every table")
+    outcomes = {name: verdict_on(checks, name).parts[0].outcome for name in CLAIMS}
+    fails = {claim, "IE-1"}
+    assert outcomes == {name: "fails" if name in fails else "holds" for name in CLAIMS}
 
 
-@pytest.mark.parametrize(
-    ("cases", "agree", "same_side", "verdict"),
-    [
-        (0, 0, 0, "untestable"),
-        (9, 9, 9, "reproduced"),
-        (9, 8, 9, "direction only"),
-        (9, 8, 8, "not reproduced"),
-    ],
-)
-def test_verdict_rules(cases, agree, same_side, verdict):
-    """The four verdicts follow from how many cases agree and how many have the right sign."""
-    row = {"claim": "IE-2", "check": "any", "cases": cases, "agree": agree}
-    checks = pd.DataFrame([{**row, "same_side": same_side, "undefined": 0}])
-    found = efficiency.verdicts(checks).set_index("claim")["verdict"]
-    assert found["IE-2"] == verdict
-    assert (found.drop("IE-2") == "untestable").all()
-
-
-def test_run_checks_holds_every_check_and_decides():
-    """All five kinds of checks run at a small scale, and a finding counts their cases."""
-    checks = efficiency.run_checks(n_repetitions=50, largest_population=5, seed=1)
-    assert set(checks["check"]) == {
-        "algebra",
-        "every set listed",
-        "every table",
-        "simulation",
-        "random sets",
-    }
-    finding = efficiency.decide({"id": "IE-4"}, {"efficiency_checks": checks})
+def test_study_holds_every_check():
+    """All five kinds of checks run at a small scale; in all, a claim has the cases of each."""
+    study = efficiency.EFFICIENCY
+    checks = study.table(study.settings(n_repetitions=50, largest_population=5, seed=1))
+    assert checks["check"].unique().tolist() == study.blocks(None)
+    found = verdict_on(checks, "IE-4")
     part = checks[checks["claim"] == "IE-4"]
-    assert (finding.verdict, finding.number) == ("reproduced", 100)
-    assert f"{part['agree'].sum():,} of {part['cases'].sum():,}" in finding.says
-    assert f"{part['undefined'].sum():,} more" in finding.says
+    assert (found.label, found.parts[0].n) == ("in part", part["cases"].sum())
     spoilt = checks.assign(agree=checks["agree"] - (checks["claim"] == "IE-4"))
-    assert efficiency.decide({"id": "IE-4"}, {"efficiency_checks": spoilt}).verdict != "reproduced"
+    assert verdict_on(spoilt, "IE-4").label == "not reproduced"
 
 
 def test_simulation_that_misses_is_not_agreement(simulated):
@@ -519,8 +500,10 @@ def test_simulation_that_misses_is_not_agreement(simulated):
     scarce = simulated["regime"] == "scarce"
     wrong = simulated["formula"].where(~scarce, simulated["formula"] * 1.3)
     spoilt = simulated.assign(formula=wrong, z=efficiency.z_scores(simulated, wrong))
-    found = efficiency.verdicts(efficiency.check_simulation(spoilt)).set_index("claim")["verdict"]
-    assert found.drop("IE-4").tolist() == ["direction only", "direction only", "reproduced"]
+    found = efficiency.check_simulation(spoilt).set_index("claim")
+    agree = found["agree"] == found["cases"]
+    assert agree.to_dict() == {"IE-1": False, "IE-2": False, "IE-3": True}
+    assert (found["same_side"] == found["cases"]).all()
 
 
 def test_random_sets_that_differ_are_seen():

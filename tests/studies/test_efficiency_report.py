@@ -1,12 +1,11 @@
 """What the chapter on Proposition 3.1 shows is what the study computed."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 
+from studies.pvf2026.efficiency import examples, proof
 from studies.pvf2026.efficiency import run as efficiency
 from studies.pvf2026.efficiency import show as efficiency_report
 
@@ -20,59 +19,19 @@ def simulated():
     )
 
 
-def cells(styler):
-    """Texts of a table's cells, headings first."""
-    return re.findall(r"<t[dh][^>]*>([^<]+)</t[dh]>", styler.to_html())
-
-
 def bar_ends(container):
     """Lower and upper ends of error bars, of shape (n_bars, 2)."""
     return np.array([bar[:, 1] for bar in container.lines[2][0].get_segments()])
 
 
-def test_long_texts_are_shown_whole():
-    """A statement longer than pandas's default width is not cut off."""
-    statement = "a " * 60 + "b"
-    table = pd.DataFrame({"claim": ["IE-1"], "statement": [statement], "undefined": [3]})
-    assert cells(efficiency_report.readable(table, "t")) == [
-        "Claim",
-        "Statement",
-        "Formula 0/0",
-        "IE-1",
-        statement,
-        "3",
-    ]
-
-
-def test_tables_are_the_same_bytes_on_every_run():
-    """Nothing random gets into the page."""
-    table = pd.DataFrame({"claim": ["IE-1"], "z": [1.234]})
-    one, two = (efficiency_report.readable(table, "t", ["z"], digits=1).to_html() for _ in "ab")
-    assert one == two
-    assert ">1.2<" in one
-    assert "IE-1" not in one
-
-
 def test_equations_that_fail_say_so():
     """A wrong equation is shown as one that doesn't hold."""
-    good = efficiency.symbolic_identities()[0]
-    bad = efficiency.Identity("IE-1", "wrong", good.left, 2 * good.left)
-    shown = cells(efficiency_report.readable_identities([good, bad]))
-    assert shown[-8:] == ["IE-1", good.statement, "F", "yes", "IE-1", "wrong", "F", "no"]
-
-
-def test_study_is_shown_in_order():
-    """Each value stands beside its own source."""
-    shown = cells(
-        efficiency_report.readable_study({"clinic": 4, "weighted": 3, "mixed": 2, "study": 1})
-    )
-    assert [text.split(",")[0] for text in shown[-8::2]] == [
-        "p",
-        "p and r of the study",
-        "counts of the study",
-        "p",
-    ]
-    assert shown[-7::2] == ["1", "2", "3", "4"]
+    good = proof.symbolic_identities()[0]
+    bad = proof.Identity("IE-1", "wrong", good.left, 2 * good.left)
+    shown = efficiency_report.identity_table([good, bad])
+    assert shown["equation"].tolist() == [good.statement, "wrong"]
+    assert shown["left side, simplified"].tolist() == ["F", "F"]
+    assert shown["holds"].tolist() == ["yes", "no"]
 
 
 def test_simulation_numbers_by_hand():
@@ -139,13 +98,13 @@ def test_regimes_are_drawn_with_kink_limit_and_simulation(simulated):
     for container, name in zip(axes.containers, MODELS, strict=True):
         ends = simulated.loc[simulated["model"] == name, ["low", "high"]].to_numpy()
         assert bar_ends(container) == pytest.approx(ends)
-    legend = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert legend == ["cautious", "eager", "perfect model", "random choice"]
+    legend = {text.get_text() for text in figure.legends[0].get_texts()}
+    assert legend == {"cautious", "eager", "perfect model", "random choice"}
 
 
 def test_zero_cases_are_drawn_through_the_enumerated_policy():
     """Each exact value lies on its line."""
-    zero = efficiency.zero_cases([0, 20], [0.2, 0.5], n_pos=20, n_neg=180)
+    zero = examples.zero_cases([0, 20], [0.2, 0.5], n_pos=20, n_neg=180)
     (axes,) = efficiency_report.figure_of_zero_cases(zero, n_pos=20, n_neg=180).axes
     for line, dots in zip(axes.lines[::2], axes.lines[1::2], strict=True):
         assert len(dots.get_xdata()) == 2
@@ -157,7 +116,7 @@ def test_zero_cases_are_drawn_through_the_enumerated_policy():
 
 def test_samples_are_drawn_around_the_truth():
     """Each panel has its model's truth and both means at every size."""
-    _, errors = efficiency.compare_prevalences(
+    _, errors = examples.compare_prevalences(
         {**MODELS, "everybody": (20, 180)},
         [30, 90],
         n_pos=20,
@@ -168,7 +127,7 @@ def test_samples_are_drawn_around_the_truth():
     figure = efficiency_report.figure_of_samples(errors, ["everybody", "eager"])
     for axes, name in zip(figure.axes, ["everybody", "eager"], strict=True):
         rows = errors[errors["model"] == name]
-        assert axes.get_title(loc="left") == name
+        assert name in (axes.get_title(), axes.get_title(loc="left"))
         assert axes.lines[0].get_ydata()[0] == rows["truth"].iloc[0]
         same, mixed = (container.lines[0].get_ydata() for container in axes.containers)
         assert same == pytest.approx(rows["same_set"].to_numpy())

@@ -1,1 +1,9 @@
-"""The synthetic sweep, and what explains its results."""
+"""The synthetic sweep, flipped labels, and the cost of perturbation validation."""
+
+from studies.pvf2026.synthetic.cost import COST
+from studies.pvf2026.synthetic.label_noise import GAPS, LOSSES
+from studies.pvf2026.synthetic.run import HALF, SWEEP
+
+__all__ = ["COST", "GAPS", "HALF", "LOSSES", "STUDIES", "SWEEP"]
+
+STUDIES = (SWEEP, HALF, GAPS, LOSSES, COST)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from itertools import product
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
-from pvf import plotting
 from pvf.perturbation import GaussianNoise, Perturbation
 from pvf.validation import perturbation_validation
-from studies.kit.claims import Finding
+from studies.kit.show import MARKERS, finished, panels, points
+from studies.kit.study import Settings, Study, setting
 
-__all__ = ["SIZES", "decide", "figure_of_cost", "fit_slopes", "measure_times", "verdict"]
+__all__ = ["COST", "SIZES", "CostSettings"]
 
 #: The sizes of Algorithm 1, their value at the start, and what the letters mean.
 SIZES: dict[str, tuple[int, str]] = {
@@ -30,35 +29,29 @@ SIZES: dict[str, tuple[int, str]] = {
 }
 
 
-def measure_times(
-    factors: Sequence[int] = (1, 2, 4, 8), *, n_rounds: int = 3, seed: int = 1
-) -> pd.DataFrame:
-    """Time `pvf.perturbation_validation` while one size grows and the others stay.
+@dataclass(frozen=True)
+class CostSettings(Settings):
+    """Settings of the measurement of time."""
 
-    Parameters
-    ----------
-    factors : sequence of int
-        What each size is multiplied by.
-    n_rounds : int, default=3
-        Measurements of each setting; the fastest counts.
-    seed : int
+    factors: tuple[int, ...] = setting(
+        (1, 2, 4, 8), "what each size is multiplied by", full=(1, 2, 4, 8, 16)
+    )
+    n_rounds: int = setting(3, "measurements of each setting; the fastest counts", full=5, low=1)
+    seed: int = setting(1, "of data, models and noise", low=0)
 
-    Returns
-    -------
-    DataFrame
-        ``size`` (Q, M, k, n or d), ``value`` and ``seconds`` of processor time.
-    """
+
+def measure_times(size: str, settings: CostSettings) -> pd.DataFrame:
+    """Time `pvf.perturbation_validation` while one size grows and the others stay."""
     rows = []
-    for size in SIZES:
-        for factor in factors:
-            values = {name: start for name, (start, _) in SIZES.items()}
-            values[size] *= factor
-            seconds = min(_seconds(values, seed) for _ in range(n_rounds))
-            rows.append({"size": size, "value": values[size], "seconds": seconds})
+    for factor in settings.factors:
+        values = {name: start for name, (start, _) in SIZES.items()}
+        values[size] *= factor
+        seconds = min(_seconds(values, settings.seed) for _ in range(settings.n_rounds))
+        rows.append({"size": size, "value": values[size], "seconds": seconds})
     return pd.DataFrame(rows)
 
 
-def _seconds(values: Mapping[str, int], seed: int) -> float:
+def _seconds(values: dict[str, int], seed: int) -> float:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(values["n"], values["d"]))
     y = np.arange(values["n"]) % 4 == 0
@@ -81,99 +74,45 @@ def _seconds(values: Mapping[str, int], seed: int) -> float:
     return time.process_time() - start
 
 
-def fit_slopes(times: pd.DataFrame) -> pd.DataFrame:
-    """Return the slope of log time over the log of each size, with a 95% interval.
-
-    Parameters
-    ----------
-    times : DataFrame
-        Columns ``size``, ``value``, ``seconds``; at least three values a size.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by size: ``slope``, ``low``, ``high``. A slope of 1 is linear growth.
-
-    Examples
-    --------
-    >>> times = pd.DataFrame({"size": "n", "value": [1, 2, 4], "seconds": [3.0, 6.0, 12.0]})
-    >>> fit_slopes(times).round(6).loc["n"].tolist()
-    [1.0, 1.0, 1.0]
-    """
-    rows = {}
+def estimate_slopes(times: pd.DataFrame) -> pd.DataFrame:
+    """Return the times, and the slope of log time over the log of each size; 1 is linear."""
+    found = [
+        times.rename(columns={"seconds": "estimate"}).assign(
+            quantity="time", low=np.nan, high=np.nan, n=1, unit="s"
+        )
+    ]
     for size, part in times.groupby("size", sort=False):
         fit = stats.linregress(np.log(part["value"]), np.log(part["seconds"]))
         reach = stats.t.ppf(0.975, len(part) - 2) * fit.stderr
-        rows[size] = {"slope": fit.slope, "low": fit.slope - reach, "high": fit.slope + reach}
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("size")
+        ends = {"low": fit.slope - reach, "high": fit.slope + reach, "n": len(part) - 1}
+        row = {"size": size, "quantity": "slope", "estimate": fit.slope, **ends, "unit": "slope"}
+        found.append(pd.DataFrame([row]))
+    return pd.concat(found, ignore_index=True)
 
 
-def verdict(slopes: pd.DataFrame) -> str:
-    """Judge CPX-1, cost O(Q M k n d): no size makes the time grow faster than linearly.
-
-    Parameters
-    ----------
-    slopes : DataFrame
-        From `fit_slopes`.
-
-    Returns
-    -------
-    str
-        "reproduced" unless a slope lies above 1 with its whole interval.
-    """
-    return "not reproduced" if (slopes["low"] > 1).any() else "reproduced"
-
-
-def decide(claim: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Finding:
-    """Judge CPX-1 from the committed times.
-
-    Parameters
-    ----------
-    claim : mapping
-        The ledger's entry.
-    tables : mapping of str to DataFrame
-        With ``cost_times``, from `measure_times`.
-
-    Returns
-    -------
-    Finding
-        Its number is the steepest slope.
-    """
-    del claim
-    slopes = fit_slopes(tables["cost_times"])
-    listed = ", ".join(f"{size} {slope:.2f}" for size, slope in slopes["slope"].items())
-    steepest = slopes.loc[slopes["slope"].idxmax()]
-    says = f"Slopes of log time over log size, where 1 is linear growth: {listed}"
-    number, low, high = (float(steepest[key]) for key in ("slope", "low", "high"))
-    return Finding(verdict(slopes), says, number, low, high)
+def figure_of_cost(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+    """Draw time over each size on logarithmic axes, with the committed times behind."""
+    slopes = estimates[estimates["quantity"] == "slope"].set_index("size")["estimate"]
+    figure, (ax,) = panels(1, size=(5.4, 3.8), xlabel="growth of the size (times)")
+    drawn = [(estimates, False)] if reference is None else [(reference, True), (estimates, False)]
+    for (whole, pale), (series, (size, (start, name))) in product(drawn, enumerate(SIZES.items())):
+        part = whole[(whole["size"] == size) & (whole["quantity"] == "time")]
+        label = "" if pale else f"{size}, {name}: slope {slopes[size]:.2f}"
+        x, line = part["value"] / start, f"{MARKERS[series]}-"
+        points(ax, part, x, series=series, label=label, pale=pale, fmt=line)
+    ax.set(xscale="log", yscale="log", ylabel="processor time (s)")
+    ticks = sorted({line for line in (1, 2, 4, 8, 16) if line <= ax.get_xlim()[1]})
+    ax.set_xticks(ticks, [str(tick) for tick in ticks])
+    return finished(figure, legend_columns=2)
 
 
-@plotting.style()
-def figure_of_cost(times: pd.DataFrame, slopes: pd.DataFrame) -> Figure:
-    """Draw time over each size on logarithmic axes.
-
-    Parameters
-    ----------
-    times : DataFrame
-        From `measure_times`.
-    slopes : DataFrame
-        From `fit_slopes`.
-
-    Returns
-    -------
-    matplotlib Figure
-    """
-    figure, ax = plt.subplots()
-    for (size, part), marker in zip(times.groupby("size", sort=False), "osD^v", strict=False):
-        label = f"{size}, {SIZES[size][1]}: slope {slopes.loc[size, 'slope']:.2f}"
-        growth = part["value"] / part["value"].iloc[0]
-        ax.plot(growth, part["seconds"], marker=marker, markersize=4, label=label)
-    ax.set(
-        xscale="log", yscale="log", xlabel="growth of the size (times)", ylabel="processor time (s)"
-    )
-    growth = times["value"] / times.groupby("size")["value"].transform("min")
-    factors = sorted(set(growth.astype(float)))
-    ax.set_xticks(factors, [f"{factor:g}" for factor in factors])
-    ax.legend()
-    plt.close(figure)
-    return figure
+COST = Study(
+    name="cost_times",
+    settings=CostSettings,
+    blocks=lambda _: list(SIZES),
+    block=measure_times,
+    estimate=estimate_slopes,
+    figures={"fig-syn-cost": figure_of_cost},
+    notes="Processor time of PVF while one size grows; of all rounds the fastest counts.",
+    measured=("seconds",),
+)

@@ -9,16 +9,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from pvf._checks import check_integer, check_number
 from studies.kit.claims import claims
 from studies.pvf2026.synthetic.run import run_sweep
-from studies.pvf2026.synthetic.show import (
-    PAPER_METRICS,
-    best_sigma,
-    group_means,
-    scale_to_paper,
-    with_groups,
-)
+from studies.pvf2026.synthetic.show import PAPER_METRICS, best_sigma, group_means, with_groups
 
 __all__ = [
     "chance_of_best",
@@ -26,49 +19,17 @@ __all__ = [
     "mixtures",
     "needed_leak",
     "optimism_of_best_sigma",
-    "tie_sizes",
     "unchanged",
 ]
 
 
 def unchanged(rows: pd.DataFrame) -> pd.DataFrame:
-    """Count configurations in which both methods chose alike in every repetition.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        From `synthetic_report.differences`.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by σ: for each tie rule the share (%) of configurations, over the paper's metrics,
-        with a difference of exactly 0; and the largest absolute difference under any rule.
-    """
+    """Count configurations in which both methods chose alike in every repetition."""
     shown = rows[rows["metric"].isin(PAPER_METRICS)]
     zero = shown.assign(zero=shown["difference"].abs() < 1e-9)
     table = zero.pivot_table(index="sigma", columns="tie_break", values="zero") * 100
     largest = shown.groupby("sigma")["difference"].agg(lambda d: d.abs().max())
     return table.assign(**{"largest difference": largest})
-
-
-def tie_sizes(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return how many of the ten candidates share the traditional method's best score.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        From `synthetic_report.differences`.
-
-    Returns
-    -------
-    DataFrame
-        Means, indexed by size and separability group, one column a metric.
-    """
-    shown = rows[rows["metric"].isin(PAPER_METRICS) & (rows["tie_break"] == "even")]
-    return shown.pivot_table(
-        index=["n_samples", "group"], columns="metric", values="tied", sort=False
-    )[list(PAPER_METRICS)]
 
 
 def chance_of_best(table: pd.DataFrame, *, n_repetitions: int = 5000) -> pd.DataFrame:
@@ -79,21 +40,7 @@ def chance_of_best(table: pd.DataFrame, *, n_repetitions: int = 5000) -> pd.Data
     the difference of two counts of n choices with probability p then has variance 2np(1 − p). The
     mean over a separability group is nearly normal, and the best of six σ is the largest of six
     such means.
-
-    Parameters
-    ----------
-    table : DataFrame
-        From `studies.pvf2026.synthetic.run.run_sweep`, for the probabilities p.
-    n_repetitions : int, default=5000
-        Repetitions n of one configuration.
-
-    Returns
-    -------
-    DataFrame
-        Under the even tie rule, for each size, group and metric: ``sd`` of a group's mean lead;
-        ``best``, the expected largest of six; and ``best_high``, which that exceeds once in 40.
     """
-    check_integer("n_repetitions", n_repetitions, 1)
     part = table[(table["method"] == "traditional") & (table["tie_break"] == "even")]
     part = part[part["metric"].isin(PAPER_METRICS)]
     part = with_groups(part)
@@ -113,22 +60,9 @@ def chance_of_best(table: pd.DataFrame, *, n_repetitions: int = 5000) -> pd.Data
 def optimism_of_best_sigma(
     whole: pd.DataFrame, first: pd.DataFrame, others: pd.DataFrame
 ) -> pd.DataFrame:
-    """Compare the lead at the best σ, chosen where it is reported, with one chosen elsewhere.
-
-    Parameters
-    ----------
-    whole, first, others : DataFrame
-        From `synthetic_report.differences`: of all repetitions, and of two halves.
-
-    Returns
-    -------
-    DataFrame
-        For each size, group, metric and tie rule, per 5,000 repetitions: ``same``, chosen and
-        reported on all; ``split``, chosen on one half and reported on the other, averaged over
-        both ways, with ``split_low`` and ``split_high``.
-    """
+    """Compare the lead at the best σ, chosen where it is reported, with one chosen elsewhere."""
     keys = ["n_samples", "group", "metric", "tie_break"]
-    means = [scale_to_paper(group_means(rows)) for rows in (whole, first, others)]
+    means = [group_means(rows) for rows in (whole, first, others)]
     same = best_sigma(means[0], means[0]).set_index(keys)["difference"]
     one = best_sigma(means[1], means[2]).set_index(keys)
     two = best_sigma(means[2], means[1]).set_index(keys).loc[one.index]
@@ -145,21 +79,7 @@ def optimism_of_best_sigma(
 
 
 def mixtures(rows: pd.DataFrame) -> pd.DataFrame:
-    """Set every pair of tie rules beside the paper's lead at low separability (SYN-3).
-
-    Parameters
-    ----------
-    rows : DataFrame
-        From `synthetic_report.differences`, at the paper's scale, with the columns that
-        `studies.pvf2026.synthetic.run.run_sweep` gives each method's choices.
-
-    Returns
-    -------
-    DataFrame
-        One row for each rule of PVF and of the traditional method: the smallest and the largest
-        mean lead over the paper's metrics at n = 50 and low separability, at σ = 1e-6 and at the
-        best σ; and ``distance``, the largest distance of the latter from the paper's range.
-    """
+    """Set every pair of tie rules beside the paper's lead at low separability (SYN-3)."""
     numbers = claims()["SYN-3"]["numbers"]
     part = rows[(rows["n_samples"] == 50) & (rows["mu"] < 1) & rows["metric"].isin(PAPER_METRICS)]
     chosen = part.groupby(["method", "tie_break", "metric", "sigma"])["n_selected"].mean()
@@ -183,20 +103,7 @@ def mixtures(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def needed_leak(mixed: pd.DataFrame) -> tuple[float, float]:
-    """Return which share of ties would have to go to PVF's true pair to give the paper's lead.
-
-    Parameters
-    ----------
-    mixed : DataFrame
-        From `mixtures`.
-
-    Returns
-    -------
-    low, high : float
-        Smallest and largest share, over the metrics and the paper's range, if in that share of
-        repetitions PVF's ties alone went to the true pair at σ = 1e-6, and all others were split
-        evenly.
-    """
+    """Return which share of ties would have to go to PVF's true pair to give the paper's lead."""
     numbers = claims()["SYN-3"]["numbers"]
     row = mixed[(mixed["PVF's ties"] == "first") & (mixed["traditional ties"] == "even")].iloc[0]
     return (
@@ -213,24 +120,7 @@ def common_noise_effect(
     seed: int = 1,
     n_jobs: int | None = None,
 ) -> pd.DataFrame:
-    """Compare noise that all candidates share with noise of their own, on the same data sets.
-
-    Parameters
-    ----------
-    n_repetitions : int, default=100
-    mus : sequence of float
-    sigma : float, default=0.1
-    seed : int
-    n_jobs : int or None
-
-    Returns
-    -------
-    DataFrame
-        For each size, μ and metric, under the even tie rule: choices of the true pair by PVF with
-        ``common`` and with ``separate`` noise, in percent of the repetitions, and the half-width
-        of a 95% interval of a single share.
-    """
-    check_number("sigma", sigma, 0)
+    """Compare noise that all candidates share with noise of their own, on the same data sets."""
     shares = {}
     for name, common in (("separate", False), ("common", True)):
         table = run_sweep(

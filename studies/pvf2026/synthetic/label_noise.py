@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from pvf import counts
-from pvf._checks import check_finite, check_integer, check_interval
-from studies.kit import claims
+from studies.kit.study import Settings, Study, setting
+from studies.kit.verdicts import Part, Region
 
-__all__ = ["MODELS", "compare_gaps", "decide", "flipped_scores", "penalties", "verdict"]
+__all__ = ["GAPS", "LOSSES", "MODELS", "GapSettings", "LossSettings", "flipped_scores"]
 
 #: Pairs of models as (true positives, false positives) among 20 cases and 80 controls: the first
 #: of each pair is better by every metric shown, but for recall in the last, which it wins narrowly
@@ -65,8 +66,7 @@ def flipped_scores(
     >>> round(float(scores["accuracy"]), 3)  # 0.94 * 0.9 + 0.06 * 0.1
     0.852
     """
-    rate = check_interval("rate", rate, 0, 1)
-    tp, fp = check_finite("tp", tp), check_finite("fp", fp)
+    tp, fp, rate = (np.asarray(one, dtype=float) for one in (tp, fp, rate))
     flagged = tp + fp
     tp_new = (1 - rate) * tp + rate * fp
     fp_new = flagged - tp_new
@@ -104,148 +104,120 @@ def _simulate(
     return found
 
 
-def compare_gaps(
-    rates: Sequence[float] = (0.0, 0.05, 0.1, 0.2, 0.3),
-    *,
-    models: Mapping[str, tuple[tuple[int, int], tuple[int, int]]] | None = None,
-    n_draws: int = 2000,
-    seed: int = 1,
-) -> pd.DataFrame:
+@dataclass(frozen=True)
+class GapSettings(Settings):
+    """Settings of the gaps between a better and a worse model."""
+
+    rates: tuple[float, ...] = setting(
+        (0.0, 0.1, 0.3), "shares of flipped labels", full=(0.0, 0.05, 0.1, 0.2, 0.3)
+    )
+    n_draws: int = setting(2000, "draws of labels for each rate and pair", full=20_000, low=2)
+    seed: int = setting(1, "of all draws", low=0)
+
+
+@dataclass(frozen=True)
+class LossSettings(Settings):
+    """Settings of what models of growing strength lose."""
+
+    rate: float = setting(0.1, "share of flipped labels", low=0, high=1)
+    seed: int = setting(0, "of nothing: nothing is drawn", low=0)
+
+
+def compare_gaps(name: str, settings: GapSettings) -> pd.DataFrame:
     """Measure how flipped labels change the gap between a better and a worse model.
 
-    Parameters
-    ----------
-    rates : sequence of float in [0, 1]
-    models : mapping of str to pair of (tp, fp), optional
-        `MODELS` by default; 20 cases and 80 controls.
-    n_draws : int, default=2000
-        Draws of labels for each rate and pair.
-    seed : int
-
-    Returns
-    -------
-    DataFrame
-        One row for each pair, rate and metric: ``closed_form`` and ``mean`` gap, the latter with
-        its 95% interval ``low`` to ``high``; and ``inverted``, the share of draws in which the
-        worse model has the higher score.
-
-    Examples
-    --------
-    >>> gaps = compare_gaps([0.0, 0.2], n_draws=100)
-    >>> bool((gaps.query("rate == 0")["inverted"] == 0).all())
-    True
+    ``inverted`` is the share of draws in which the worse model has the higher score.
     """
-    check_integer("n_draws", n_draws, 2)
+    number, pair, n_draws = list(MODELS).index(name), MODELS[name], settings.n_draws
     rows = []
-    for number, (name, pair) in enumerate((models or MODELS).items()):
-        for position, rate in enumerate(rates):
-            key = np.random.SeedSequence(seed, spawn_key=(number, position))
-            better, worse = _simulate(pair, rate, n_draws, np.random.default_rng(key))
-            closed = [flipped_scores(tp, fp, _N_POS, _N_NEG, rate) for tp, fp in pair]
-            for metric in better:
-                gap = better[metric] - worse[metric]
-                reach = stats.norm.ppf(0.975) * gap.std(ddof=1) / np.sqrt(n_draws)
-                rows.append(
-                    {
-                        "models": name,
-                        "rate": rate,
-                        "metric": metric,
-                        "closed_form": float(closed[0][metric] - closed[1][metric]),
-                        "mean": gap.mean(),
-                        "low": gap.mean() - reach,
-                        "high": gap.mean() + reach,
-                        "inverted": float((gap < -1e-12).mean()),
-                    }
-                )
+    for position, rate in enumerate(settings.rates):
+        key = np.random.SeedSequence(settings.seed, spawn_key=(number, position))
+        better, worse = _simulate(pair, rate, n_draws, np.random.default_rng(key))
+        closed = [flipped_scores(tp, fp, _N_POS, _N_NEG, rate) for tp, fp in pair]
+        for metric in better:
+            gap = better[metric] - worse[metric]
+            reach = stats.norm.ppf(0.975) * gap.std(ddof=1) / np.sqrt(n_draws)
+            rows.append(
+                {
+                    "models": name,
+                    "rate": rate,
+                    "metric": metric,
+                    "closed_form": float(closed[0][metric] - closed[1][metric]),
+                    "mean": gap.mean(),
+                    "low": gap.mean() - reach,
+                    "high": gap.mean() + reach,
+                    "inverted": float((gap < -1e-12).mean()),
+                }
+            )
     return pd.DataFrame(rows)
 
 
-def penalties(rate: float = 0.1) -> pd.DataFrame:
-    """Return how much accuracy and precision models of growing strength lose to flipped labels.
-
-    Parameters
-    ----------
-    rate : float, default=0.1
-        Flip rate ρ.
-
-    Returns
-    -------
-    DataFrame
-        One row a model, weakest first: its ``tp`` and ``fp``, and the loss in each score, by the
-        closed form.
-    """
+def penalties(_: str, settings: LossSettings) -> pd.DataFrame:
+    """Return what models of growing strength lose to flipped labels, by the closed form."""
     strength = [(10, 40), (12, 30), (14, 20), (16, 10), (18, 4), (20, 0)]
     rows = []
     for tp, fp in strength:
         before = flipped_scores(tp, fp, _N_POS, _N_NEG, 0.0)
-        after = flipped_scores(tp, fp, _N_POS, _N_NEG, rate)
+        after = flipped_scores(tp, fp, _N_POS, _N_NEG, settings.rate)
         losses = {f"loss in {key}": float(before[key] - after[key]) for key in before}
         rows.append({"tp": tp, "fp": fp, **losses})
     return pd.DataFrame(rows)
 
 
-def verdict(gaps: pd.DataFrame, losses: pd.DataFrame) -> str:
-    """Judge LAB-1: stronger models lose more, and gaps shrink or turn.
-
-    Parameters
-    ----------
-    gaps : DataFrame
-        From `compare_gaps`.
-    losses : DataFrame
-        From `penalties`.
-
-    Returns
-    -------
-    str
-        "reproduced" if the loss in every score grows with strength and every gap shrinks with its
-        interval clear of the true gap; "direction only" if so for accuracy and precision alone.
-    """
-    grows, shrinks = _parts(gaps, losses)
-    everything = all(grows.values()) and all(shrinks.values())
-    some = all(grows[key] and shrinks[key] for key in ("accuracy", "precision"))
-    return claims.verdict(reproduced=everything, direction=bool(some))
+def estimate_gaps(table: pd.DataFrame) -> pd.DataFrame:
+    """Return each gap, how much of the true gap it is less, and the share of inverted draws."""
+    keys = ["models", "rate", "metric"]
+    gaps = table.rename(columns={"mean": "estimate"}).assign(quantity="gap", unit="score")
+    true = table.merge(table[table["rate"] == 0], on=["models", "metric"], suffixes=("", "_true"))
+    less = gaps.assign(quantity="gap less true gap")
+    for name in ("estimate", "low", "high"):
+        less[name] -= true["mean_true"].to_numpy()
+    turned = gaps.assign(quantity="inverted", estimate=100 * table["inverted"], unit="% of draws")
+    whole = pd.concat([gaps, less, turned.assign(low=np.nan, high=np.nan)], ignore_index=True)
+    return whole.assign(n=np.inf)[[*keys, "quantity", "estimate", "low", "high", "n", "unit"]]
 
 
-def _parts(gaps: pd.DataFrame, losses: pd.DataFrame) -> tuple[dict[str, bool], dict[str, bool]]:
-    """Tell for each metric whether losses grow with strength, and whether every gap shrinks."""
-    grows = {
-        key.removeprefix("loss in "): bool(losses[key].is_monotonic_increasing)
-        for key in losses
-        if key.startswith("loss")
-    }
-    true = gaps[gaps["rate"] == 0].set_index(["models", "metric"])["mean"]
-    noisy = gaps[gaps["rate"] > 0].set_index(["models", "metric"])
-    shrinks = (noisy["high"] < true.loc[noisy.index]).groupby("metric").all()
-    return grows, {str(metric): bool(holds) for metric, holds in shrinks.items()}
+def estimate_losses(table: pd.DataFrame) -> pd.DataFrame:
+    """Return each loss, exact by the closed form."""
+    long = table.melt(["tp", "fp"], var_name="quantity", value_name="estimate")
+    return long.assign(low=long["estimate"], high=long["estimate"], n=np.inf, unit="score")
 
 
-def decide(claim: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> claims.Finding:
-    """Judge LAB-1 from the committed tables.
+def _parts(estimates: pd.DataFrame, _: Mapping[str, Any]) -> Sequence[Part]:
+    """Judge LAB-1: losses grow with strength, and every gap shrinks, in each metric."""
+    losses = penalties("", LossSettings())
+    less = estimates[(estimates["quantity"] == "gap less true gap") & (estimates["rate"] > 0)]
+    turned = estimates[estimates["quantity"] == "inverted"]
+    most = turned.loc[turned["estimate"].idxmax()]
+    says = f"the worse model scores higher (most, in {most['metric']}), % of draws"
+    parts = [Part(says, most["estimate"])]
+    for metric, part in less.groupby("metric", sort=False):
+        growth = float(losses[f"loss in {metric}"].diff().min())
+        grows = Region.read("> 0")
+        says = f"{metric}: stronger models lose more (least growth of the loss)"
+        parts.append(Part(says, growth, growth, growth, region=grows, joint=True))
+        widest = part.loc[part["high"].idxmax()]
+        estimate, low, high = map(float, widest[["estimate", "low", "high"]])
+        says, shrinks = f"{metric}: every gap shrinks (least change)", Region.read("< 0")
+        parts.append(Part(says, estimate, low, high, region=shrinks))
+    return parts
 
-    Parameters
-    ----------
-    claim : mapping
-        The ledger's entry.
-    tables : mapping of str to DataFrame
-        With ``label_gaps`` and ``label_losses``.
 
-    Returns
-    -------
-    Finding
-        Its number is the largest share of draws in which the worse model of a pair scores higher,
-        in percent.
-    """
-    del claim
-    gaps, losses = tables["label_gaps"], tables["label_losses"]
-    grows, shrinks = _parts(gaps, losses)
-    turned = gaps.loc[gaps["inverted"].idxmax()]
+GAPS = Study(
+    name="label_gaps",
+    settings=GapSettings,
+    blocks=lambda _: list(MODELS),
+    block=compare_gaps,
+    estimate=estimate_gaps,
+    claims={"LAB-1": _parts},
+    notes="Gaps between two models when validation labels are flipped, by rate and metric.",
+)
 
-    def named(found: Mapping[str, bool]) -> str:
-        return ", ".join(metric for metric, holds in found.items() if holds) or "no metric"
-
-    says = (
-        f"The loss grows with strength in {named(grows)}; every gap shrinks in {named(shrinks)}. "
-        f"With labels flipped at {turned['rate']:.0%}, the worse of a pair has the higher "
-        f"{turned['metric']} in {turned['inverted']:.0%} of draws"
-    )
-    return claims.Finding(verdict(gaps, losses), says, 100 * float(turned["inverted"]))
+LOSSES = Study(
+    name="label_losses",
+    settings=LossSettings,
+    blocks=lambda _: ["all"],
+    block=penalties,
+    estimate=estimate_losses,
+    notes="What models of growing strength lose to flipped labels, by the closed form.",
+)

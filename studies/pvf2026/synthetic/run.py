@@ -1,14 +1,16 @@
-"""The synthetic sweep of the PVF-IE paper (Appendix C), at its full scale in seconds.
+"""The synthetic sweep of the PVF-IE paper (Appendix C), at its full scale in a minute.
 
 How often does a selection method find the truly informative pair of features? Each configuration
 is a size n, a separability μ and a perturbation σ. Each of its repetitions draws a data set, splits
 it, oversamples the training part, fits ten logistic models on pairs of five features, and lets both
 methods choose one under seven metrics: the traditional one by the score on the validation set, PVF
-by the lower quartile of the scores on perturbed copies of it.
+by the lower quartile of the scores on perturbed copies of it. The work is done by a compiled
+kernel; among the tests, `sweep_numpy` is the same in plain NumPy, and `synthetic_literal` is the
+paper's procedure in scikit-learn and imbalanced-learn.
 
-:func:`run_sweep` counts the choices of (x1, x2), the true pair. Its work is done by a compiled
-kernel, `studies.pvf2026.synthetic.kernel`; `sweep_numpy` is the same in plain NumPy, and
-`synthetic_literal` is the paper's procedure in scikit-learn and imbalanced-learn.
+A linear model with margin m = w₀ + w·x puts a replica of x on its positive side with probability
+Φ(m / (σ‖w‖)), independently of all others. The true and the false positives of a perturbed set are
+therefore two independent sums of binomials, which are drawn from their exact distributions.
 """
 
 from __future__ import annotations
@@ -16,10 +18,9 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import joblib
@@ -27,49 +28,36 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pvf._checks import check_integer, check_number
 from pvf.metrics import intervention_efficiency_counts
-from studies.kit.results import run_blocks
-from studies.pvf2026.synthetic import kernel
+from studies.kit.show import duration
+from studies.kit.study import Settings, Study, setting
+from studies.pvf2026.synthetic import kernel, show
+from studies.pvf2026.synthetic.grid import (
+    CAPACITIES,
+    METHODS,
+    METRICS,
+    MUS,
+    SCORES,
+    SIGMAS,
+    TIE_BREAKS,
+)
 
 __all__ = [
-    "CAPACITIES",
-    "METRICS",
-    "MUS",
+    "HALF",
     "PAIRS",
-    "SIGMAS",
+    "SWEEP",
     "Repetition",
     "SweepEstimate",
+    "SweepSettings",
     "best_sets",
-    "count_choices",
+    "configuration_key",
     "draw_repetition",
     "estimate_sweep",
     "run_sweep",
 ]
 
-CAPACITIES = (0.1, 0.3, 0.5, 0.7, 0.9)
-"""Intervention capacities γ."""
-
-SCORES = (*(f"IE@{capacity}" for capacity in CAPACITIES), "F1", "accuracy")
-"""Scores that are computed, in the order of the kernel's arrays."""
-
-METRICS = (*SCORES[:5], "F1/accuracy", "F1", "accuracy")
-"""Metrics of the table: F1/accuracy is F1 for μ ≤ 2.5 and accuracy above, as in the paper."""
-
-MUS = tuple(round(0.1 + 0.2 * i, 1) for i in range(15))
-"""The paper's separabilities μ: 0.1, 0.3, … 2.9."""
-
-SIGMAS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
-"""The paper's standard deviations σ of the perturbation."""
-
 PAIRS = tuple((f"x{a + 1}", f"x{b + 1}") for a, b in itertools.combinations(range(5), 2))
 """The ten candidates; the first is the true pair."""
-
-METHODS = ("pvf", "traditional")
-TIE_BREAKS = ("first", "last", "even")
-
-SWEEP_VERSION = 1
-"""Raised when the sweep computes something else, so that older shards are not read."""
 
 CUTOFF = 8.3
 """Margins of more standard deviations than this are certain: Φ(−8.3) = 5e-17 is below the
@@ -78,112 +66,81 @@ rounding of 1, and in the whole sweep's 1.4e11 replicas none is expected to cros
 _PARTS = math.lcm(*range(1, len(PAIRS) + 1))
 """Choices are counted in 2520ths, which hold every 1/t exactly, so that sums have no order."""
 
+_CHUNK = 2**20  # random numbers that a worker holds at a time
+_CONFIGURATION = ["n_samples", "mu", "sigma"]
+
 
 # --- the sweep ----------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class SweepSettings(Settings):
+    """Settings of the synthetic sweep."""
+
+    n_repetitions: int = setting(
+        100, "data sets in each configuration", full=5000, paper="5000", low=1
+    )
+    n_samples: tuple[int, ...] = setting((50, 100), "sizes n, each 8 or more", paper="50, 100")
+    mus: tuple[float, ...] = setting(MUS, "coordinates μ of the positive cluster's centre")
+    sigmas: tuple[float, ...] = setting(SIGMAS, "standard deviations σ of the perturbation")
+    n_sets: int = setting(100, "perturbed validation sets M", paper="100", low=1)
+    # binomial coefficients are exact in floats up to 50
+    n_replicas: int = setting(7, "replicas k of each sample", paper="7", low=1, high=50)
+    aggregate: float = setting(
+        0.25, "quantile of the scores that PVF maximises", paper="0.25", low=0, high=1
+    )
+    common_noise: bool = setting(
+        default=False, meaning="whether all models see the same perturbed sets"
+    )
+    draw_noise: bool = setting(
+        default=False, meaning="whether to draw noise where counts could be drawn: slow"
+    )
+    seed: int = setting(1, "of all random streams", low=0)
+    block_size: int = setting(5000, "repetitions that a worker runs at once", low=1)
+
+    def __post_init__(self) -> None:
+        """Refuse axes that are empty, hold a value twice, or one that is impossible."""
+        super().__post_init__()
+        for name, kind, low in (
+            ("n_samples", int, 8),
+            ("mus", float, -math.inf),
+            ("sigmas", float, 0),
+        ):
+            axis = tuple(kind(one) if type(one) is int else one for one in getattr(self, name))
+            object.__setattr__(self, name, axis)
+            if not axis or len(set(axis)) < len(axis):
+                raise ValueError(f"{name} must hold one value or more, each once, got {axis}.")
+            for one in axis:
+                if type(one) is not kind or not (math.isfinite(one) and one >= low):
+                    raise ValueError(
+                        f"{name} must be finite {kind.__name__} of at least {low:g}, got {one!r}."
+                    )
+
+
+@dataclass(frozen=True)
+class HalfSettings(SweepSettings):
+    """Settings of the first half of the synthetic sweep."""
+
+    n_repetitions: int = setting(50, "data sets in each configuration", full=2500, low=1)
+
+
 def run_sweep(
     *,
-    n_samples: Sequence[int] = (50, 100),
-    mus: Sequence[float] = MUS,
-    sigmas: Sequence[float] = SIGMAS,
-    n_repetitions: int = 5000,
-    n_sets: int = 100,
-    n_replicas: int = 7,
-    aggregate: float = 0.25,
-    common_noise: bool = False,
-    draw_noise: bool = False,
-    seed: int = 1,
-    block_size: int = 5000,
     n_jobs: int | None = None,
-    out: str | os.PathLike[str] | None = None,
+    out: str | Path | None = None,
     progress: bool | None = None,
+    **settings: Any,
 ) -> pd.DataFrame:
-    r"""Count how often PVF and the traditional method choose the true pair of features.
+    """Count how often both methods choose the true pair, at the paper's scale by default.
 
-    Every repetition of every configuration (n, μ, σ) has a data set of its own, drawn from a
-    random stream of its own, so that the result depends neither on the number of workers nor on
-    the size of the blocks, and fewer repetitions are the first of more.
+    The table has one row per configuration, metric, method (``pvf`` or ``traditional``) and tie
+    rule: among t candidates with the best score, ``first`` takes the first, so that the true pair
+    wins every tie; ``last`` the last, so that it wins none; ``even`` counts 1/t. ``n_selected`` of
+    ``n_repetitions`` chose the true pair; ``both``, ``pvf_only``, ``traditional_only`` and
+    ``neither`` are the same by which method did, where under ``even`` one random order breaks the
+    ties of both; ``mean_tied`` candidates share the best score on average.
 
-    With `common_noise` off no noise needs drawing. A linear model with margin m = w₀ + w·x puts a
-    replica of x on its positive side with probability Φ(m / (σ‖w‖)), independently of all others,
-    so the true and the false positives of a perturbed set are two independent sums of binomials;
-    they are drawn from the exact distributions of these sums.
-
-    Parameters
-    ----------
-    n_samples : sequence of int, default=(50, 100)
-        Sizes n of the data sets, each 8 or more.
-    mus : sequence of float, default=0.1, 0.3, … 2.9
-        Coordinates μ of the positive cluster's centre.
-    sigmas : sequence of float, default=1e-6, 1e-5, … 0.1
-        Standard deviations σ ≥ 0 of the perturbation.
-    n_repetitions : int, default=5000
-        Data sets per configuration.
-    n_sets : int, default=100
-        Perturbed validation sets M.
-    n_replicas : int, default=7
-        Replicas k of each validation sample in a perturbed set.
-    aggregate : float in [0, 1], default=0.25
-        Quantile of the M scores that PVF maximises.
-    common_noise : bool, default=False
-        Whether all ten models see the same perturbed sets. Otherwise each model has its own, as
-        in Algorithm 1. Takes several times as long, since noise is drawn.
-    draw_noise : bool, default=False
-        Whether to draw noise also where counts could be drawn. The distribution is the same, and
-        it takes some hundred times as long: for tests.
-    seed : int, default=1
-        Seed of all random streams.
-    block_size : int, default=5000
-        Repetitions that a worker runs at once.
-    n_jobs : int, optional
-        Workers, as joblib counts them; see :func:`studies.kit.results.run_blocks`.
-    out : path-like, optional
-        Folder for shards, so that a run that was killed goes on where it stopped.
-    progress : bool, optional
-        Whether to show progress and an estimate of the time left; None: on a terminal.
-
-    Returns
-    -------
-    DataFrame
-        One row per configuration, metric, method and tie rule:
-
-        n_samples, mu, sigma
-            The configuration.
-        metric
-            ``IE@0.1`` … ``IE@0.9``, ``F1/accuracy``, ``F1``, ``accuracy``.
-        method
-            ``pvf`` or ``traditional``.
-        tie_break
-            Who wins if t candidates share the best score: ``first`` is the first of them, so that
-            the true pair wins every tie; ``last`` is the last, so that it wins none; ``even``
-            splits the choice, and counts 1/t.
-        n_selected
-            Repetitions in which the method chose the true pair.
-        n_repetitions
-            Repetitions in all.
-        both, pvf_only, traditional_only, neither
-            The same, by which of the two methods chose it. Under ``even`` one random order of the
-            candidates breaks the ties of both methods: the same best set gives the same choice.
-        mean_tied
-            Mean number of candidates that share the method's best score.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not of the kind described.
-
-    Notes
-    -----
-    Data set r of a configuration comes from ``numpy.random.Philox(key, counter=[0, r, 0, 0])``,
-    where ``key`` is drawn from ``SeedSequence(seed, spawn_key=(n, bits of μ, bits of σ))``. A
-    counter-based generator needs no seeding for each of 900,000 data sets, and gives any one of
-    them alone. It does not depend on `n_sets` and what follows, so that runs with other values
-    are paired data set by data set.
-
-    References
-    ----------
-    Zhang, Tran and Weng (2026), Appendix C.
+    Fewer repetitions are the first of more, whatever the workers and the size of blocks.
 
     Examples
     --------
@@ -192,66 +149,25 @@ def run_sweep(
     >>> dict(zip(rows["method"], rows["n_selected"].round(1).tolist()))
     {'pvf': 91.1, 'traditional': 72.6}
     """
-    settings = _checked_settings(
-        n_sets=n_sets,
-        n_replicas=n_replicas,
-        aggregate=aggregate,
-        common_noise=common_noise,
-        draw_noise=draw_noise,
-        seed=seed,
-    )
-    configurations = _checked_configurations(n_samples, mus, sigmas)
-    check_integer("n_repetitions", n_repetitions, 1)
-    check_integer("block_size", block_size, 1)
-    cells = run_blocks(
-        count_choices,
-        _blocks(configurations, n_repetitions, block_size),
-        study="synthetic_sweep",
-        settings=settings,
-        version=SWEEP_VERSION,
-        out=out,
-        n_jobs=n_jobs,
-        description="synthetic sweep",
-        progress=progress,
-    )
-    return _tidy(cells, configurations)
+    chosen = SweepSettings.full(**settings)
+    return SWEEP.table(chosen, n_jobs=n_jobs, out=out, progress=progress)
+
+
+def blocks_of(settings: SweepSettings) -> list[tuple[int, float, float, int, int]]:
+    """Return each block's n, μ, σ, first repetition, and the one after the last."""
+    n, size = settings.n_repetitions, settings.block_size
+    return [
+        (*configuration, first, min(first + size, n))
+        for configuration in itertools.product(settings.n_samples, settings.mus, settings.sigmas)
+        for first in range(0, n, size)
+    ]
 
 
 def count_choices(
-    block: tuple[int, float, float, int, int],
-    *,
-    n_sets: int,
-    n_replicas: int,
-    aggregate: float,
-    common_noise: bool,
-    draw_noise: bool,
-    seed: int,
+    block: tuple[int, float, float, int, int], settings: SweepSettings
 ) -> pd.DataFrame:
-    """Count the choices in one block of repetitions of one configuration.
-
-    Parameters
-    ----------
-    block : tuple of (int, float, float, int, int)
-        n, μ, σ, first repetition, and the one after the last.
-    n_sets, n_replicas, aggregate, common_noise, draw_noise, seed
-        See :func:`run_sweep`.
-
-    Returns
-    -------
-    DataFrame
-        One row per score and tie rule; cells in whole 2520ths, so that blocks can be added up in
-        any order: ``both``, ``pvf_only``, ``traditional_only``, and ``pvf_tied``,
-        ``traditional_tied``, the total sizes of the best sets.
-    """
-    best = best_sets(
-        block,
-        n_sets=n_sets,
-        n_replicas=n_replicas,
-        aggregate=aggregate,
-        common_noise=common_noise,
-        draw_noise=draw_noise,
-        seed=seed,
-    )
+    """Count the choices in one block, in whole 2520ths, so that blocks add up in any order."""
+    best = best_sets(block, settings)
     n, mu, sigma, first, stop = block
     rows = [
         {
@@ -270,45 +186,68 @@ def count_choices(
 
 
 def best_sets(
-    block: tuple[int, float, float, int, int], *, seed: int, n_replicas: int, **settings: Any
+    block: tuple[int, float, float, int, int], settings: SweepSettings
 ) -> NDArray[np.uint16]:
-    """Find the best models in one block of repetitions of one configuration.
+    """Return, by repetition, method and score, the models that share the best score.
 
-    Parameters
-    ----------
-    block : tuple of (int, float, float, int, int)
-        n, μ, σ, first repetition, and the one after the last.
-    seed, n_replicas, **settings
-        See :func:`count_choices`.
-
-    Returns
-    -------
-    ndarray of shape (n_repetitions, 2, 7)
-        By repetition, method and score, the models that share the best score, as bits in the
-        order of `PAIRS`: bit 0 is the true pair.
-
-    Examples
-    --------
-    >>> settings = {"n_sets": 100, "aggregate": 0.25, "common_noise": False, "draw_noise": False}
-    >>> sets = best_sets((50, 2.9, 1e-6, 0, 4), seed=1, n_replicas=7, **settings)
-    >>> bool((sets[:, 0] == sets[:, 1]).all())
-    True
+    They are bits in the order of `PAIRS`: bit 0 is the true pair.
     """
     n, mu, sigma, first, stop = block
     best = np.empty((stop - first, len(METHODS), len(SCORES)), dtype=np.uint16)
-    sizes = class_sizes(n)
-    kernel.run_repetitions(
-        configuration_key(seed, n, mu, sigma),
-        first,
-        stop,
-        sizes,
-        mu,
-        sigma,
-        _plan(n_replicas=n_replicas, **settings),
-        _tables(sizes, n_replicas),
-        best,
-    )
+    key = configuration_key(settings.seed, n, mu, sigma)
+    sizes, plan = class_sizes(n), _plan(settings)
+    at_once = max(1, _CHUNK // _noise_size(sizes, plan))
+    for start in range(first, stop, at_once):
+        end = min(start + at_once, stop)
+        kernel.run_repetitions(
+            draw_numbers(key, start, end, mu, sizes, plan),
+            sizes,
+            sigma,
+            plan,
+            _tables(sizes, settings.n_replicas),
+            best[start - first : end - first],
+        )
     return best
+
+
+def draw_numbers(
+    key: NDArray[np.uint64],
+    first: int,
+    stop: int,
+    mu: float,
+    sizes: tuple[int, int, int, int],
+    plan: tuple[int, int, float, int, float],
+) -> tuple[NDArray[np.float64], ...]:
+    """Draw the data of some repetitions, and all numbers that the kernel needs for each."""
+    n_negatives, n_positives, *validated = sizes
+    n_new = n_negatives - validated[0] - (n_positives - validated[1])
+    n = stop - first
+    draws = {
+        kernel.DATA: np.empty((n, n_negatives + n_positives, 5)),
+        kernel.SPLIT: np.empty((n, sum(validated))),
+        kernel.OVERSAMPLING: np.empty((n, n_new, 2)),
+        kernel.NOISE: np.empty((n, _noise_size(sizes, plan))),
+    }
+    bits = np.random.Philox(key=key)
+    stream, state = np.random.Generator(bits), bits.state
+    for purpose, numbers in draws.items():
+        normal = purpose == kernel.DATA or (purpose == kernel.NOISE and plan[3] != kernel.COUNTS)
+        fill = stream.standard_normal if normal else stream.random
+        for repetition in range(first, stop):
+            state["state"]["counter"][:] = 0, repetition, purpose, 0
+            bits.state = state
+            fill(out=numbers[repetition - first])
+    draws[kernel.DATA][:, n_negatives:, :2] += mu
+    return tuple(draws.values())
+
+
+def _noise_size(sizes: tuple[int, int, int, int], plan: tuple[int, int, float, int, float]) -> int:
+    """Return how many random numbers one repetition's perturbation takes at most."""
+    n_sets, n_replicas, _, how, _ = plan
+    if how == kernel.COUNTS:
+        return 2 * n_sets * len(PAIRS)
+    shared = n_sets * n_replicas * sum(sizes[2:]) * 5
+    return shared if how == kernel.COMMON_NOISE else shared * len(PAIRS)
 
 
 def _paired_cells(
@@ -340,9 +279,9 @@ def _paired_cells(
     }
 
 
-def _tidy(cells: pd.DataFrame, configurations: list[tuple[int, float, float]]) -> pd.DataFrame:
-    """Table of :func:`run_sweep` from the cells of all blocks."""
-    keys = ["n_samples", "mu", "sigma", "metric", "tie_break"]
+def tidy(cells: pd.DataFrame) -> pd.DataFrame:
+    """Return the sweep's table from the cells of all blocks."""
+    keys = [*_CONFIGURATION, "metric", "tie_break"]
     totals = cells.groupby(keys, sort=False).sum().reset_index()
     is_f1 = (totals["metric"] == "F1") & (totals["mu"] <= 2.5)
     is_accuracy = (totals["metric"] == "accuracy") & (totals["mu"] > 2.5)
@@ -359,25 +298,34 @@ def _tidy(cells: pd.DataFrame, configurations: list[tuple[int, float, float]]) -
         ).assign(**{share: totals[share] / _PARTS for share in shares})
         for method in METHODS
     ]
-    columns = ["n_samples", "mu", "sigma", "metric", "method", "tie_break", "n_selected"]
-    columns += ["n_repetitions", *shares, "mean_tied"]
-    orders = [
-        {configuration: i for i, configuration in enumerate(configurations)},
-        {metric: i for i, metric in enumerate(METRICS)},
-        {method: i for i, method in enumerate(METHODS)},
-        {tie_break: i for i, tie_break in enumerate(TIE_BREAKS)},
-    ]
     table = pd.concat(tables, ignore_index=True)
-    configuration = pd.MultiIndex.from_frame(table[["n_samples", "mu", "sigma"]]).map(orders[0])
-    order = np.lexsort(
-        [
-            table["tie_break"].map(orders[3]),
-            table["method"].map(orders[2]),
-            table["metric"].map(orders[1]),
-            configuration,
-        ]
-    )
-    return table.loc[order, columns].reset_index(drop=True)
+    places = [table.groupby(_CONFIGURATION, sort=False).ngroup()]
+    orders = {"metric": METRICS, "method": METHODS, "tie_break": TIE_BREAKS}
+    places += [table[name].map(order.index) for name, order in orders.items()]
+    columns = [*_CONFIGURATION, *orders, "n_selected", "n_repetitions", *shares, "mean_tied"]
+    return table.loc[np.lexsort(places[::-1]), columns].reset_index(drop=True)
+
+
+SWEEP = Study(
+    name="synthetic_sweep",
+    settings=SweepSettings,
+    blocks=blocks_of,
+    block=count_choices,
+    summarise=tidy,
+    estimate=show.estimate,
+    runs=show.single_runs,
+    figures=show.FIGURES,
+    claims=show.CLAIMS,
+    sample={"n_samples": (50,), "mus": (2.9,), "sigmas": (0.1,)},
+    notes="The synthetic sweep at the paper's scale, every configuration, metric and tie rule.",
+)
+
+HALF = replace(
+    SWEEP,
+    name="synthetic_half",
+    settings=HalfSettings,
+    notes="The first half of the repetitions of synthetic_sweep.",
+)
 
 
 # --- sizes, keys, tables ------------------------------------------------------------------------
@@ -388,15 +336,6 @@ def class_sizes(n_samples: int) -> tuple[int, int, int, int]:
 
     A fifth are positive; three tenths, rounded up as scikit-learn does, are validated, with the
     classes' shares kept as closely as whole numbers allow, and one positive on each side at least.
-
-    Parameters
-    ----------
-    n_samples : int
-        Size n of the data set, 8 or more.
-
-    Returns
-    -------
-    tuple of 4 int
 
     Examples
     --------
@@ -418,18 +357,7 @@ def class_sizes(n_samples: int) -> tuple[int, int, int, int]:
 def configuration_key(seed: int, n_samples: int, mu: float, sigma: float) -> NDArray[np.uint64]:
     """Philox's key of one configuration: two words drawn from its own `SeedSequence`.
 
-    Parameters
-    ----------
-    seed : int
-        Seed of the sweep.
-    n_samples : int
-        Size n.
-    mu, sigma : float
-        Separability and perturbation; their bits enter, not their place in a grid.
-
-    Returns
-    -------
-    ndarray of 2 uint64
+    The bits of μ and σ enter, not their place in a grid.
 
     Examples
     --------
@@ -471,66 +399,14 @@ def _tables(
     return _score_table(sizes, 1), ranks, values
 
 
-def _plan(
-    n_sets: int, n_replicas: int, aggregate: float, common_noise: bool, draw_noise: bool
-) -> tuple[int, int, float, int, float]:
+def _plan(settings: SweepSettings) -> tuple[int, int, float, int, float]:
     """Return what the kernel needs to know about the perturbation."""
-    if common_noise:
-        how, cutoff = kernel.COMMON_NOISE, math.inf if draw_noise else CUTOFF
-    else:
-        how, cutoff = (kernel.SEPARATE_NOISE, math.inf) if draw_noise else (kernel.COUNTS, CUTOFF)
-    return n_sets, n_replicas, float(aggregate), how, cutoff
-
-
-def _blocks(
-    configurations: Iterable[tuple[int, float, float]], n_repetitions: int, block_size: int
-) -> Iterator[tuple[int, float, float, int, int]]:
-    """All blocks of the sweep."""
-    for configuration in configurations:
-        for first in range(0, n_repetitions, block_size):
-            yield (*configuration, first, min(first + block_size, n_repetitions))
-
-
-def _checked_settings(**settings: Any) -> dict[str, Any]:
-    """Return the settings of a block, or raise an error that names the wrong one."""
-    check_integer("n_sets", settings["n_sets"], 1)
-    check_integer("n_replicas", settings["n_replicas"], 1)
-    check_integer("seed", settings["seed"], 0)
-    check_number("aggregate", settings["aggregate"], 0, 1)
-    for name in ("common_noise", "draw_noise"):
-        if not isinstance(settings[name], bool | np.bool_):
-            raise TypeError(f"{name} must be True or False, got {settings[name]!r}.")
-    if settings["n_replicas"] > 50:
-        # Binomial coefficients are exact in floats up to there.
-        raise ValueError(f"n_replicas must be at most 50, got {settings['n_replicas']}.")
-    return {
-        "n_sets": int(settings["n_sets"]),
-        "n_replicas": int(settings["n_replicas"]),
-        "aggregate": float(settings["aggregate"]),
-        "common_noise": bool(settings["common_noise"]),
-        "draw_noise": bool(settings["draw_noise"]),
-        "seed": int(settings["seed"]),
-    }
-
-
-def _checked_configurations(
-    n_samples: Sequence[int], mus: Sequence[float], sigmas: Sequence[float]
-) -> list[tuple[int, float, float]]:
-    """All configurations, or an error that names the wrong axis."""
-    sizes = [check_integer("n_samples", n, 8) for n in _listed("n_samples", n_samples)]
-    centres = [check_number("mus", mu, -math.inf) for mu in _listed("mus", mus)]
-    scales = [check_number("sigmas", sigma, 0) for sigma in _listed("sigmas", sigmas)]
-    return list(itertools.product(sizes, centres, scales))
-
-
-def _listed(name: str, values: Any) -> list[Any]:
-    """List of an axis's values, of which none stands twice."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise TypeError(f"{name} must be a sequence of numbers, got {values!r}.")
-    values = list(values)
-    if not values or len(set(values)) < len(values):
-        raise ValueError(f"{name} must hold one value or more, each once, got {values}.")
-    return values
+    how, cutoff = kernel.COUNTS, CUTOFF
+    if settings.common_noise:
+        how, cutoff = kernel.COMMON_NOISE, math.inf if settings.draw_noise else CUTOFF
+    elif settings.draw_noise:
+        how, cutoff = kernel.SEPARATE_NOISE, math.inf
+    return settings.n_sets, settings.n_replicas, settings.aggregate, how, cutoff
 
 
 # --- one repetition to look at ------------------------------------------------------------------
@@ -585,63 +461,30 @@ def draw_repetition(
     sigma: float,
     repetition: int,
     *,
-    n_sets: int = 100,
-    n_replicas: int = 7,
-    aggregate: float = 0.25,
-    common_noise: bool = False,
-    draw_noise: bool = False,
-    seed: int = 1,
     key: NDArray[np.uint64] | None = None,
+    **settings: Any,
 ) -> Repetition:
     """Run one repetition of the sweep and show everything that happens in it.
 
-    Parameters
-    ----------
-    n_samples, mu, sigma : int, float, float
-        The configuration.
-    repetition : int
-        Its repetition, from 0.
-    n_sets, n_replicas, aggregate, common_noise, draw_noise, seed
-        See :func:`run_sweep`.
-    key : ndarray of 2 uint64, optional
-        Philox's key in place of the configuration's own, for the same data under another
-        configuration.
-
-    Returns
-    -------
-    Repetition
+    A `key` of Philox in place of the configuration's own gives the same data under another
+    configuration.
 
     Examples
     --------
     >>> draw_repetition(50, mu=2.9, sigma=0.1, repetition=0).models.shape
     (10, 3)
     """
-    settings = _checked_settings(
-        n_sets=n_sets,
-        n_replicas=n_replicas,
-        aggregate=aggregate,
-        common_noise=common_noise,
-        draw_noise=draw_noise,
-        seed=seed,
+    checked = SweepSettings(n_samples=(n_samples,), mus=(mu,), sigmas=(sigma,), **settings)
+    sizes, plan = class_sizes(n_samples), _plan(checked)
+    best = np.empty((1, len(METHODS), len(SCORES)), dtype=np.uint16)
+    key = configuration_key(checked.seed, n_samples, mu, sigma) if key is None else key
+    draws = draw_numbers(key, repetition, repetition + 1, mu, sizes, plan)
+    arrays = kernel.run_repetitions(
+        draws, sizes, sigma, plan, _tables(sizes, checked.n_replicas), best
     )
-    ((n, mu, sigma),) = _checked_configurations([n_samples], [mu], [sigma])
-    check_integer("repetition", repetition, 0)
-    del settings["seed"]
-    sizes = class_sizes(n)
-    best = np.empty((len(METHODS), len(SCORES)), dtype=np.uint16)
-    arrays = kernel.trace_repetition(
-        configuration_key(seed, n, mu, sigma) if key is None else key,
-        repetition,
-        sizes,
-        mu,
-        sigma,
-        _plan(**settings),
-        _tables(sizes, n_replicas),
-        best,
-    )
-    X, rows, train, validation, labels, models, margins, plain, perturbed, tp, fp = arrays
+    rows, train, validation, labels, models, margins, plain, perturbed, tp, fp = arrays
     return Repetition(
-        X=X,
+        X=draws[0][0],
         y=np.repeat([0, 1], sizes[:2]),
         train_rows=rows[~np.isin(rows, validation)],
         validation_rows=validation,
@@ -653,7 +496,7 @@ def draw_repetition(
         pvf=perturbed,
         tp=tp,
         fp=fp,
-        best=best,
+        best=best[0],
     )
 
 
@@ -689,46 +532,15 @@ class SweepEstimate:
     def __str__(self) -> str:
         workers = "1 worker" if self.n_workers == 1 else f"{self.n_workers} workers"
         return (
-            f"{self.n_datasets:,} data sets take about {_duration(self.seconds)} on {workers} "
+            f"{self.n_datasets:,} data sets take about {duration(self.seconds)} on {workers} "
             f"({self.seconds_per_dataset * 1e6:.0f} µs each, from a probe of {self.n_probed:,})"
         )
 
 
-def _duration(seconds: float) -> str:
-    """Duration in the unit that reads best."""
-    if seconds < 90:
-        return f"{seconds:.1f} s"
-    if seconds < 5400:
-        return f"{seconds / 60:.1f} min"
-    return f"{seconds / 3600:.1f} h"
-
-
 def estimate_sweep(
-    *,
-    n_samples: Sequence[int] = (50, 100),
-    mus: Sequence[float] = MUS,
-    sigmas: Sequence[float] = SIGMAS,
-    n_repetitions: int = 5000,
-    n_jobs: int | None = None,
-    n_probe: int = 20,
-    **settings: Any,
+    *, n_jobs: int | None = None, n_probe: int = 20, **settings: Any
 ) -> SweepEstimate:
     """Estimate how long a sweep takes, by running a few repetitions of each configuration.
-
-    Parameters
-    ----------
-    n_samples, mus, sigmas, n_repetitions, n_jobs
-        The sweep in question; see :func:`run_sweep`.
-    n_probe : int, default=20
-        Repetitions of each configuration that are run to measure the time.
-    **settings
-        Other settings of :func:`run_sweep` that change its cost: ``n_sets``, ``n_replicas``,
-        ``aggregate``, ``common_noise``, ``draw_noise``, ``seed``.
-
-    Returns
-    -------
-    SweepEstimate
-        With ``seconds``; as text it says all of it in one line.
 
     Examples
     --------
@@ -736,25 +548,18 @@ def estimate_sweep(
     >>> estimate.n_datasets, estimate.n_probed, 0 < estimate.seconds < 3600
     (30000, 120, True)
     """
-    defaults = {"n_sets": 100, "n_replicas": 7, "aggregate": 0.25, "seed": 1}
-    defaults |= {"common_noise": False, "draw_noise": False}
-    unknown = settings.keys() - defaults.keys()
-    if unknown:
-        raise TypeError(f"estimate_sweep takes no setting {sorted(unknown)[0]!r}.")
-    checked = _checked_settings(**(defaults | settings))
-    configurations = _checked_configurations(n_samples, mus, sigmas)
-    check_integer("n_repetitions", n_repetitions, 1)
-    check_integer("n_probe", n_probe, 1)
-    for n in {configuration[0] for configuration in configurations}:  # compile, make the tables
-        best_sets((n, *configurations[0][1:], 0, 1), **checked)
+    wanted = SweepSettings.full(**settings)
+    probe = replace(wanted, n_repetitions=n_probe, block_size=n_probe)
+    blocks = blocks_of(probe)
+    for n in wanted.n_samples:  # compile, make the tables
+        best_sets((n, *blocks[0][1:3], 0, 1), probe)
     start = time.perf_counter()
-    for configuration in configurations:
-        best_sets((*configuration, 0, n_probe), **checked)
+    for block in blocks:
+        best_sets(block, probe)
     elapsed = time.perf_counter() - start
-    n_probed = len(configurations) * n_probe
     return SweepEstimate(
-        n_datasets=len(configurations) * n_repetitions,
-        n_probed=n_probed,
-        seconds_per_dataset=elapsed / n_probed,
+        n_datasets=len(blocks) * wanted.n_repetitions,
+        n_probed=len(blocks) * n_probe,
+        seconds_per_dataset=elapsed / (len(blocks) * n_probe),
         n_workers=joblib.effective_n_jobs(n_jobs),
     )

@@ -110,7 +110,7 @@ clinical.breast_arithmetic().style.hide(axis="index").set_uuid("breast-counts")
 from book.tools.figures import keep_data
 
 table = clinical.run_experiment(
-    "breast-cancer", n_repetitions=n_repetitions, seed=seed, n_jobs=-1
+    "breast-cancer", n_repetitions=n_repetitions, seed=seed
 )
 live = clinical.by_repetition(table)
 keep_data("fig-breast-leads", live)

@@ -119,7 +119,7 @@ from studies.kit.results import read_result
 
 full, provenance = read_result("cervical_cancer")
 live = clinical_report.live_run(
-    "cervical-cancer", full, n_repetitions=n_repetitions, seed=seed, n_jobs=-1
+    "cervical-cancer", full, n_repetitions=n_repetitions, seed=seed
 )
 keep_data("fig-cervical-leads", live.runs)
 Markdown(live.note)

@@ -18,6 +18,7 @@ from studies.kit.results import results_folder, resumed, write_result
 from studies.kit.study import Study
 from studies.pmv2019 import tables as pmv_tables
 from studies.pmv2019.rules import PROBLEMS
+from studies.pvf2026.clinical import STUDIES as CLINICAL
 from studies.pvf2026.clinical import run as clinical
 from studies.pvf2026.convergence import run as convergence
 from studies.pvf2026.efficiency import run as efficiency
@@ -27,7 +28,7 @@ from studies.pvf2026.synthetic.run import run_sweep
 __all__ = ["STUDIES", "TABLES", "FullTable", "entries", "make_table"]
 
 #: Every study by its name, which is also its table's.
-ALL: tuple[Study, ...] = ()
+ALL: tuple[Study, ...] = (*CLINICAL,)
 STUDIES = {study.name: study for study in ALL}
 
 
@@ -68,51 +69,6 @@ class FullTable:
         return dict(self.settings), self.seed
 
 
-def _breast_cancer(**arguments: Any) -> pd.DataFrame:
-    return clinical.by_repetition(clinical.run_experiment("breast-cancer", **arguments)).round(6)
-
-
-def _cervical_cancer(**arguments: Any) -> pd.DataFrame:
-    return clinical.by_repetition(clinical.run_experiment("cervical-cancer", **arguments)).round(6)
-
-
-#: What else the paper's words on the cervical data can mean, one change at a time.
-CERVICAL_VARIANTS: dict[str, dict[str, Any]] = {
-    "as in this chapter": {},
-    "missing: 5-NN on the whole table": {"missing": "knn"},
-    "missing: 5-NN inside each training part": {"missing": "knn-inside"},
-    "other targets: kept as features": {"other_targets": "keep"},
-    "earlier diagnoses: dropped": {"earlier_diagnoses": "drop"},
-    "scaling: by the whole table": {"scaling": "all"},
-    "scaling: none": {"scaling": "none"},
-    "subsets: stratified": {"subsets": "stratified"},
-    "categories: noise as for numbers": {"mixed": False},
-}
-
-
-def _cervical_choices(**arguments: Any) -> pd.DataFrame:
-    frames = []
-    for variant, changed in CERVICAL_VARIANTS.items():
-        table = clinical.run_experiment("cervical-cancer", **arguments, **changed)
-        runs = clinical.by_repetition(
-            table[table["tie_break"] == "first"],
-            extra=["external_traditional", "external_average"],
-        )
-        frames.append(runs.round(6).assign(variant=variant))
-    kept = ["variant", "repetition", "sigma", "metric", "tie_break", "win", "loss", "tie", "gain"]
-    return pd.concat(frames, ignore_index=True)[[*kept, "external_traditional", "external_average"]]
-
-
-def _clinical_reached(**arguments: Any) -> pd.DataFrame:
-    frames = [
-        clinical.reached_cases(clinical.run_experiment(dataset, **arguments))
-        .round(6)
-        .assign(dataset=dataset)
-        for dataset in clinical.DATASETS
-    ]
-    return pd.concat(frames, ignore_index=True)
-
-
 def _alone(make: Callable[..., pd.DataFrame]) -> Callable[..., pd.DataFrame]:
     """Let a function that needs neither workers nor shards be called as the others are."""
 
@@ -126,16 +82,6 @@ def _alone(make: Callable[..., pd.DataFrame]) -> Callable[..., pd.DataFrame]:
 def _label_losses(*, seed: int, **settings: Any) -> pd.DataFrame:
     del seed  # nothing is drawn
     return label_noise.penalties(**settings)
-
-
-def _breast_data(*, seed: int) -> pd.DataFrame:
-    del seed
-    return clinical.breast_arithmetic()
-
-
-def _cervical_data(*, seed: int, n_jobs: int | None, out: Path | None) -> pd.DataFrame:
-    del seed, n_jobs, out  # nothing is drawn and nothing takes long
-    return clinical.cervical_arithmetic()
 
 
 def _rounded(make: Callable[..., pd.DataFrame]) -> Callable[..., pd.DataFrame]:
@@ -176,16 +122,6 @@ def _candidate_patients(**arguments: Any) -> pd.DataFrame:
 
 #: All full-scale tables by name, which is also the name of the file in ``book/results``.
 TABLES = {
-    "breast_cancer": FullTable(
-        make=_breast_cancer,
-        settings={"n_repetitions": 50},
-        sample={"n_repetitions": 1},
-        seed=20261127,
-        notes=(
-            "One row for each repetition of the breast-cancer experiment, sigma, metric and tie "
-            "rule: means over the 25 splits, rounded to six decimals."
-        ),
-    ),
     "synthetic_sweep": FullTable(
         make=run_sweep,
         settings={"n_repetitions": 5000},
@@ -197,36 +133,6 @@ TABLES = {
         settings={"n_repetitions": 2500},
         seed=1,
         notes="The first half of the repetitions of synthetic_sweep.",
-    ),
-    "cervical_cancer": FullTable(
-        make=_cervical_cancer,
-        settings={"n_repetitions": 50},
-        sample={"n_repetitions": 1},
-        seed=20261127,
-        notes=(
-            "One row for each repetition of the cervical-cancer experiment, sigma, metric and "
-            "tie rule: means over the 30 splits, rounded to six decimals."
-        ),
-    ),
-    "cervical_choices": FullTable(
-        make=_cervical_choices,
-        settings={"n_repetitions": 10, "sigmas": [1e-2]},
-        sample={"n_repetitions": 1},
-        seed=20261127,
-        notes=(
-            "The cervical-cancer experiment with one choice changed at a time: one row for each "
-            "variant, repetition, sigma and metric; the first of tied candidates is taken."
-        ),
-    ),
-    "clinical_reached": FullTable(
-        make=_clinical_reached,
-        settings={"n_repetitions": 5},
-        sample={"n_repetitions": 1},
-        seed=20261127,
-        notes=(
-            "Cases that the chosen models reach among a hundred external patients: one row for "
-            "each data set, repetition, sigma and capacity; the first of tied candidates is taken."
-        ),
     ),
     **{
         f"candidate_sets_{name}": FullTable(
@@ -256,18 +162,6 @@ TABLES = {
             "repetition (of synthetic data: ten data sets), metric, epsilon and group of patients, "
             "rounded to four decimals; of tied candidates the first is taken."
         ),
-    ),
-    "cervical_data": FullTable(
-        make=_cervical_data,
-        settings={},
-        seed=0,
-        notes="The arithmetic of the cervical-cancer table, step by step.",
-    ),
-    "breast_data": FullTable(
-        make=_alone(_breast_data),
-        settings={},
-        seed=0,
-        notes="Samples, positives and missing entries of the breast-cancer table.",
     ),
     "efficiency_checks": FullTable(
         make=_alone(efficiency.run_checks),

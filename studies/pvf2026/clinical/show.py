@@ -140,7 +140,6 @@ def live_run(
     *,
     n_repetitions: int,
     seed: int,
-    n_jobs: int | None = None,
     **settings: Any,
 ) -> LiveRun:
     """Run the experiment where its data are to be had, and compare it with the full results.
@@ -152,7 +151,7 @@ def live_run(
     dataset : str
     full : DataFrame
         The full results, from `clinical.by_repetition`.
-    n_repetitions, seed, n_jobs
+    n_repetitions, seed
         As in `clinical.run_experiment`.
     **settings
         Passed on to it.
@@ -170,9 +169,7 @@ def live_run(
     True
     """
     try:
-        table = clinical.run_experiment(
-            dataset, n_repetitions=n_repetitions, seed=seed, n_jobs=n_jobs, **settings
-        )
+        table = clinical.run_experiment(dataset, n_repetitions=n_repetitions, seed=seed, **settings)
     except datasets.DataUnavailableError:
         return LiveRun(None, None, _how_to_get(dataset))
     runs = clinical.by_repetition(table)

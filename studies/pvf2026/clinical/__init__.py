@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
+from studies.kit.claims import parts_of
 from studies.kit.estimates import mean_estimates
 from studies.kit.study import Settings, Study, setting
+from studies.kit.verdicts import Part
 from studies.pvf2026.clinical import run
 
 __all__ = ["BREAST", "CERVICAL", "CHOICES", "COUNTS", "REACHED", "STUDIES"]
@@ -187,6 +190,19 @@ BREAST = Study(
         "rule: means over the 25 splits, rounded to six decimals."
     ),
 )
+
+
+def fair_start(cervical: pd.DataFrame, entry: Mapping[str, Any]) -> list[Part]:
+    """Return the parts of SEN-9: the same of both data sets."""
+    breast = {
+        **entry,
+        "parts": [
+            {**part, "says": part["says"].replace("cervical", "breast")} for part in entry["parts"]
+        ],
+    }
+    return parts_of(entry, cervical) + parts_of(breast, estimate(BREAST.committed()[0]))
+
+
 CERVICAL = Study(
     name="cervical_cancer",
     settings=run.CervicalExperiment,
@@ -195,6 +211,7 @@ CERVICAL = Study(
     estimate=estimate,
     runs=single_runs,
     sample={"n_repetitions": 1},
+    claims={"SEN-9": fair_start},
     notes=(
         "One row for each repetition of the cervical-cancer experiment, sigma, metric and "
         "tie rule: means over the 30 splits, rounded to six decimals."

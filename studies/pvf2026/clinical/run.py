@@ -110,7 +110,7 @@ class Experiment(Settings):
     n_sets: int = setting(100, "perturbed sets M", paper="100", low=1)
     n_replicas: int = setting(7, "copies k of each validation patient", paper="7", low=1)
     aggregate: float = setting(0.25, "quantile of the M scores", paper="0.25", low=0, high=1)
-    common_noise: bool = setting(False, "all trees see the same perturbed sets", paper="False")
+    common_noise: bool = setting(False, "all trees see the same sets", paper="False")  # noqa: FBT003
     missing: str = setting("complete-case", "gaps", choices=CERVICAL_CHOICES["missing"])
     other_targets: str = setting(
         "drop", "other outcomes as features", choices=CERVICAL_CHOICES["other_targets"]
@@ -120,7 +120,7 @@ class Experiment(Settings):
     )
     scaling: str = setting("train", "patients that scale the columns", choices=SCALINGS)
     subsets: str = setting("plain", "how subsets are drawn", choices=SUBSETS)
-    mixed: bool = setting(True, "categories flip or shift; else they get noise as numbers do")
+    mixed: bool = setting(True, "categories flip or shift, or get noise")  # noqa: FBT003
     change_probability: float = setting(0.1, "ξ of flips and shifts", paper="0.1", low=0, high=1)
     shift_decay: float = setting(0.1, "λ of shifts", paper="0.1", low=0)
     seed: int = setting(20261127, "seed of all repetitions", low=0)
@@ -148,7 +148,7 @@ class CervicalExperiment(Experiment):
 
 
 def repetitions(settings: Experiment) -> range:
-    """Number the repetitions; data that are missing are noticed here, before any work."""
+    """Return the numbers of the repetitions; missing data are noticed here, before any work."""
     outcomes(asdict(settings))
     return range(settings.n_repetitions)
 

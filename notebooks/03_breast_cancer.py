@@ -192,8 +192,8 @@ ties.rename(
 # At γ = 0.1 {glue:text}`breast_ties_ie01:.0f` trees tie on average, so the tie rule does much of
 # the traditional method's choosing. Does it also decide who wins?
 
-# %% mystnb={"figure": {"name": "fig-breast-ties", "caption": "Mean lead of PVF under four tie rules, with 95% t intervals over the repetitions."}, "image": {"alt": "Six panels, one for each metric, with four nearly equal curves in each, one for each tie rule."}}
-clinical_report.figure_of_tie_rules(full)
+# %% mystnb={"figure": {"name": "fig-breast-ties", "caption": "Mean lead of PVF under four tie rules, with 95% t intervals over the full repetitions; open marks: the run on this page."}, "image": {"alt": "Six panels, one for each metric, with four nearly equal curves in each, one for each tie rule."}}
+clinical_report.figure_of_tie_rules(full, run.table)
 
 # %% [markdown]
 # On these data it does not ({numref}`fig-breast-ties`): the order of the trees in the pool is
@@ -217,8 +217,8 @@ within.style.format(precision=4).format(
 # Wins say nothing about size. {numref}`fig-breast-gains` shows how much the external score changes
 # on average.
 
-# %% mystnb={"figure": {"name": "fig-breast-gains", "caption": "Mean gain in the external metric, PVF's choice less the traditional one, under four tie rules, with 95% t intervals over the repetitions."}, "image": {"alt": "Six panels, one for each metric. The gain grows with the noise; it is largest for Intervention Efficiency at the two smallest capacities and hardly above zero for F1."}}
-clinical_report.figure_of_gains(full)
+# %% mystnb={"figure": {"name": "fig-breast-gains", "caption": "Mean gain in the external metric, PVF's choice less the traditional one, under four tie rules, with 95% t intervals over the full repetitions; open marks: the run on this page."}, "image": {"alt": "Six panels, one for each metric. The gain grows with the noise; it is largest for Intervention Efficiency at the two smallest capacities and hardly above zero for F1."}}
+clinical_report.figure_of_gains(full, run.table)
 
 # %% [markdown]
 # For a clinic that can treat ten of a hundred patients, we turn the gain in IE at γ = 0.1 and

@@ -157,8 +157,8 @@ clinical_report.readable_comparison(comparison).style.set_uuid(
 # {numref}`fig-cervical-runs` shows how the lead of a run varies when only the draw of subsets,
 # splits, trees and noise changes, and where the paper's run falls.
 
-# %% mystnb={"figure": {"name": "fig-cervical-runs", "caption": "Leads of our single runs at the paper's σ for each metric, and the lead that the paper prints."}, "image": {"alt": "Six histograms of the lead over single runs, one for each metric, with the paper's value as a dashed line."}}
-clinical_report.figure_of_single_runs(full, ids)
+# %% mystnb={"figure": {"name": "fig-cervical-runs", "caption": "Leads of our single runs at the paper's σ for each metric, the lead that the paper prints, and that of the run on this page."}, "image": {"alt": "Six histograms of the lead over single runs, one for each metric, with the paper's value as a dashed line."}}
+clinical_report.figure_of_single_runs(full, ids, run.table)
 
 # %% [markdown]
 # Does PVF win more often than it loses? The test flips the signs of whole repetitions, since within
@@ -184,8 +184,8 @@ clinical_report.power_table(ids).style.set_uuid("cervical-power")
 # With two cases among twenty validation patients a score has few values, and many trees tie. Which
 # of them is taken could decide who wins.
 
-# %% mystnb={"figure": {"name": "fig-cervical-ties", "caption": "Mean lead of PVF under four tie rules, with 95% t intervals over the repetitions."}, "image": {"alt": "Six panels, one for each metric, with four curves in each, one for each tie rule."}}
-clinical_report.figure_of_tie_rules(full)
+# %% mystnb={"figure": {"name": "fig-cervical-ties", "caption": "Mean lead of PVF under four tie rules, with 95% t intervals over the full repetitions; open marks: the run on this page."}, "image": {"alt": "Six panels, one for each metric, with four curves in each, one for each tie rule."}}
+clinical_report.figure_of_tie_rules(full, run.table)
 
 # %% [markdown]
 # How many trees tie on average, and what PVF's choices have to do with these ties, at σ = 0.01:
@@ -200,8 +200,8 @@ ties.style.format(precision=4).set_uuid("cervical-within")
 # Wins say nothing about size. {numref}`fig-cervical-gains` shows how much the external score changes
 # on average.
 
-# %% mystnb={"figure": {"name": "fig-cervical-gains", "caption": "Mean gain in the external metric, PVF's choice less the traditional one, under four tie rules, with 95% t intervals over the repetitions."}, "image": {"alt": "Six panels, one for each metric, with four curves of the mean gain around zero."}}
-clinical_report.figure_of_gains(full)
+# %% mystnb={"figure": {"name": "fig-cervical-gains", "caption": "Mean gain in the external metric, PVF's choice less the traditional one, under four tie rules, with 95% t intervals over the full repetitions; open marks: the run on this page."}, "image": {"alt": "Six panels, one for each metric, with four curves of the mean gain around zero."}}
+clinical_report.figure_of_gains(full, run.table)
 
 # %% [markdown]
 # In patients: a clinic has room for ten of a hundred. {numref}`fig-cervical-reached` shows how many

@@ -339,7 +339,7 @@ def figure_of_leads(
 
 
 @plotting.style()
-def figure_of_tie_rules(full: pd.DataFrame) -> Figure:
+def figure_of_tie_rules(full: pd.DataFrame, live: pd.DataFrame | None = None) -> Figure:
     """Draw PVF's mean lead over σ under each tie rule, with 95% intervals, one panel a metric.
 
     Parameters
@@ -352,12 +352,12 @@ def figure_of_tie_rules(full: pd.DataFrame) -> Figure:
     matplotlib Figure
     """
     return _by_rule(
-        clinical.shares(full), "lead", 100, "lead of PVF: wins less losses (% of splits)"
+        clinical.shares(full), live, "lead", 100, "lead of PVF: wins less losses (% of splits)"
     )
 
 
 @plotting.style()
-def figure_of_gains(full: pd.DataFrame) -> Figure:
+def figure_of_gains(full: pd.DataFrame, live: pd.DataFrame | None = None) -> Figure:
     """Draw the mean change of the external metric over σ under each tie rule.
 
     Parameters
@@ -370,11 +370,17 @@ def figure_of_gains(full: pd.DataFrame) -> Figure:
     matplotlib Figure
     """
     label = "gain: external metric, PVF less traditional"
-    return _by_rule(clinical.shares(full), "gain", 1, label, sharey=False)
+    return _by_rule(clinical.shares(full), live, "gain", 1, label, sharey=False)
 
 
 def _by_rule(
-    summary: pd.DataFrame, value: str, scale: float, label: str, *, sharey: bool = True
+    summary: pd.DataFrame,
+    live: pd.DataFrame | None,
+    value: str,
+    scale: float,
+    label: str,
+    *,
+    sharey: bool = True,
 ) -> Figure:
     figure, panels = _panels(sharey=sharey)
     sigmas = sorted(summary["sigma"].unique())
@@ -392,6 +398,11 @@ def _by_rule(
                 linewidth=1,
                 label=_RULE_LABELS[rule],
             )
+            if live is not None:
+                seen = _part(live, metric, rule).groupby("sigma")[value].mean() * scale
+                places = [sigmas.index(sigma) for sigma in seen.index]
+                color = plotting.PALETTE[position]
+                ax.plot(places, seen, marker, color=color, markerfacecolor="none", markersize=3)
         ax.set_title(metric)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return _finish(figure, sigmas, label)
@@ -742,7 +753,11 @@ def readable_tests(table: pd.DataFrame) -> pd.DataFrame:
 
 @plotting.style()
 def figure_of_single_runs(
-    full: pd.DataFrame, ids: Sequence[str], *, tie_break: str = "shared"
+    full: pd.DataFrame,
+    ids: Sequence[str],
+    live: pd.DataFrame | None = None,
+    *,
+    tie_break: str = "shared",
 ) -> Figure:
     """Draw how the leads of single runs spread, one panel a metric, with the paper's run.
 
@@ -769,6 +784,9 @@ def figure_of_single_runs(
         ax.axvline(0, color="0.35", linewidth=0.8)
         mark = {"color": plotting.PALETTE[1], "linewidth": 2, "linestyle": "--"}
         ax.axvline(_paper_lead(claim), label="the paper's run", **mark)
+        if live is not None:
+            seen = _part(live[live["sigma"] == claim["sigma"]], metric, tie_break)["lead"]
+            ax.axvline(100 * seen.mean(), color=plotting.PALETTE[2], label="this run")
         ax.set_title(f"{metric}, σ = {claim['sigma']:g}")
     figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=2)
     leads = 100 * _with_lead(full)["lead"]

@@ -276,8 +276,8 @@ verdict_table([*ids, "BRE-5"]).style.set_uuid("breast-verdicts")
 # %% [markdown]
 # **What a reader may take away.** On these data PVF does pick better trees by IE, at any capacity,
 # if the noise is of the order of a tenth to a half of a standard deviation. It wins even more often
-# than the paper reports, and leaves fewer ties. At large capacities one run can look like the
-# paper's draw, but over all runs PVF leads there too. By F1 it leads by less and gains next to
+# than the paper reports, and leaves fewer ties. At large capacities it leads
+# as well, where the paper has a draw. By F1 it leads by less and gains next to
 # nothing. None of this holds below σ = 0.001, where both methods choose alike. Most of the gain is
 # that of a good tie-breaker, and in patients it is small.
 #

@@ -534,7 +534,6 @@ def readable_comparison(table: pd.DataFrame) -> pd.DataFrame:
                 [f"mean_{share}", f"low_{share}", f"high_{share}"]
             ].to_numpy()
         ]
-    columns["verdict"] = table["verdict"]
     index = pd.MultiIndex.from_frame(
         pd.DataFrame(
             {

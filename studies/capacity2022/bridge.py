@@ -14,9 +14,8 @@ best: those that tie at ε = 0, all at ε = 1.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -145,7 +144,7 @@ def clinical_candidates(
     key : tuple of int
         Names the split under the seed, as `clinical.judge` takes it.
     settings : mapping
-        Arguments of `clinical.run_experiment`, with one σ.
+        Arguments of `clinical.Experiment`, with one σ.
 
     Returns
     -------
@@ -437,7 +436,7 @@ def run_candidate_sets(
     n_samples, n_external : int
         Size of a synthetic data set, and new samples for it.
     seed : int
-        The splits, trees and choices are those of `clinical.run_experiment` with this seed and one
+        The splits, trees and choices are those of `clinical.Experiment` with this seed and one
         σ; the synthetic data sets are those of `synthetic.run_sweep` with this seed.
     n_jobs : int or None
         Workers, as joblib takes them; the result is the same for any number.
@@ -565,9 +564,8 @@ def _candidates(repetitions: range, settings: Mapping[str, Any]) -> Any:
 
 
 def _clinical_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `clinical.run_experiment`, its defaults but for what is set here."""
-    defaults = inspect.signature(clinical.run_experiment).parameters
-    return {name: parameter.default for name, parameter in defaults.items()} | {
+    """Return the arguments of `clinical.Experiment`, its defaults but for what is set here."""
+    return asdict(clinical.Experiment()) | {
         "dataset": settings["problem"],
         "sigmas": [PROBLEMS[settings["problem"]]],
         "n_candidates": settings["n_candidates"],

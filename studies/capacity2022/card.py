@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-import inspect
+from dataclasses import asdict
 from pathlib import Path
 
 import pvf
@@ -24,7 +24,7 @@ def breast_cancer_card(
 ) -> pvf.ModelCard:
     """Return the card of the tree that PVF selects in the experiment's first split.
 
-    The split, its trees and its parts are those that `clinical.run_experiment` makes first; the
+    The split, its trees and its parts are those that `clinical.one_repetition` makes first; the
     noise is drawn by `perturbation_validation`, for each candidate its own.
 
     Parameters
@@ -47,9 +47,7 @@ def breast_cancer_card(
     >>> card.facts["validation_rows"], card.facts["external_rows"]
     (20, 469)
     """
-    defaults = inspect.signature(clinical.run_experiment).parameters
-    settings = {name: parameter.default for name, parameter in defaults.items()}
-    settings |= {"n_candidates": n_candidates, "seed": seed}
+    settings = asdict(clinical.Experiment()) | {"n_candidates": n_candidates, "seed": seed}
     split = next(clinical.splits(0, settings))
     data = datasets.load_breast_cancer()
     X = clinical.scaled_features(split.train, settings)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from studies.kit.claims import Finding, claims, verdict
-from studies.pvf2026.clinical import run as clinical
+from studies.kit.claims import Finding, claims, judge, verdict
+from studies.kit.show import interval_text
 from studies.pvf2026.synthetic.show import (
     PAPER_METRICS,
     TIE_LABELS,
@@ -21,19 +21,15 @@ from studies.pvf2026.synthetic.show import (
 
 __all__ = [
     "cost",
-    "decide",
-    "decide_cost",
     "decide_curves",
     "leads",
     "near_best",
-    "parts_of_real_claims",
+    "parts_table",
     "synthetic_verdicts",
 ]
 
-_LARGE = ("IE@0.3", "IE@0.5", "IE@0.7", "IE@0.9")
 
-
-def leads(runs: pd.DataFrame, metric: str, *, tie_break: str = "first") -> pd.DataFrame:
+def leads(runs: pd.DataFrame, metric: str, *, tie_break: str = "shared") -> pd.DataFrame:
     """Return the lead of each repetition at each σ, in percent of splits.
 
     Parameters
@@ -41,7 +37,7 @@ def leads(runs: pd.DataFrame, metric: str, *, tie_break: str = "first") -> pd.Da
     runs : DataFrame
         From `clinical.by_repetition`.
     metric : str
-    tie_break : str, default="first"
+    tie_break : str, default="shared"
 
     Returns
     -------
@@ -82,156 +78,19 @@ def near_best(table: pd.DataFrame, *, level: float = 0.95) -> list[float]:
     return [float(sigma) for sigma in table.columns if sigma == best or not clear[sigma]]
 
 
-def _interval(values: pd.Series) -> tuple[float, float, float]:
-    """Return mean, low and high of the 95% t interval over repetitions."""
-    mean, reach = values.mean(), stats.t.ppf(0.975, len(values) - 1) * values.sem()
-    return mean, mean - reach, mean + reach
-
-
-def _in_words(interval: tuple[float, float, float]) -> str:
-    return "{:.0f} ({:.0f} to {:.0f})".format(*interval)
-
-
-def _peak(
-    runs: pd.DataFrame, metrics: Sequence[str], places: Sequence[float], level: float
-) -> tuple[str, bool]:
-    """Say which σ are near-best for each metric, and whether the paper's are among them.
-
-    A peak that is not clear of zero is none.
-    """
-    said, holds = [], True
-    for metric in metrics:
-        table = leads(runs, metric)
-        near, best = near_best(table, level=level), table.mean().idxmax()
-        top = _interval(table[best])
-        listed = ", ".join(f"{sigma:g}" for sigma in near)
-        said.append(f"{metric}: {_in_words(top)}% at {best:g}; not clearly worse: {listed}")
-        holds = holds and bool(set(near) & set(places)) and top[1] > 0
-    return "; ".join(said), holds
-
-
-def _positive(runs: pd.DataFrame, metrics: Sequence[str], sigma: float) -> tuple[str, bool]:
-    """Say each metric's lead at one σ, and whether all are clear of zero."""
-    found = {metric: _interval(leads(runs, metric)[sigma]) for metric in metrics}
-    said = "; ".join(f"{metric}: {_in_words(interval)}%" for metric, interval in found.items())
-    return said, all(low > 0 for _, low, _ in found.values())
-
-
-def parts_of_real_claims(
-    cervical: pd.DataFrame, breast: pd.DataFrame, *, level: float = 0.95
-) -> pd.DataFrame:
-    """Judge each part of the claims on the clinical data.
-
-    Parameters
-    ----------
-    cervical, breast : DataFrame
-        The full results, from `clinical.by_repetition`.
-    level : float, default=0.95
-        Of the comparisons between noise levels, see `near_best`.
-
-    Returns
-    -------
-    DataFrame
-        One row a part: ``claim``, ``part``, ``ours``, ``holds``, and ``main``: whether the claim's
-        direction stands or falls with it.
-    """
-    rows: list[dict[str, Any]] = []
-
-    def add(claim: str, part: str, found: tuple[str, bool], *, main: bool = False) -> None:
-        rows.append(
-            {"claim": claim, "part": part, "ours": found[0], "holds": found[1], "main": main}
-        )
-
-    smallest = leads(cervical, "IE@0.1")
-    each = {sigma: _interval(smallest[sigma]) for sigma in smallest}
-    clear = [sigma for sigma, (_, low, _) in each.items() if low > 0]
-    add(
-        "SEN-7",
-        "γ = 0.1: positive at every σ",
-        (f"clear of zero at {len(clear)} of {len(each)} σ", len(clear) == len(each)),
-    )
-    add("SEN-7", "γ = 0.1: best at σ = 1e-2", _peak(cervical, ["IE@0.1"], [0.01], level), main=True)
-    gains = [
-        f"{metric} at {sigma:g}"
-        for metric in _LARGE
-        for sigma, column in leads(cervical, metric).items()
-        if float(str(sigma)) >= 0.1 and _interval(column)[1] > 0
+def parts_table(*ids: str) -> pd.DataFrame:
+    """Return the parts of claims with their outcomes, as the committed results decide them."""
+    rows = [
+        {
+            "claim": claim,
+            "part": part.says,
+            "ours": interval_text(part.estimate, part.low, part.high, ".0f"),
+            "outcome": part.outcome,
+        }
+        for claim in ids
+        for part in getattr(judge(claim), "parts", ())
     ]
-    said = f"clear gain: {', '.join(gains)}" if gains else "no clear gain"
-    add("SEN-7", "γ ≥ 0.3: no gain, or a loss, for σ ≥ 0.1", (said, not gains))
-
-    small = breast[(breast["sigma"] <= 1e-4) & (breast["tie_break"] == "first")]
-    ties = 100 * small.groupby(["metric", "sigma"])["tie"].mean()
-    said = f"ties: {ties.min():.1f}% of splits or more"
-    add("SEN-8", "ties for σ ≤ 1e-4", (said, bool(ties.min() >= 95)))
-    add(
-        "SEN-8",
-        "γ = 0.1, 0.3 and F1: best at σ = 0.3 to 0.4",
-        _peak(breast, ["IE@0.1", "IE@0.3", "F1"], [0.3, 0.4], level),
-        main=True,
-    )
-    add("SEN-8", "γ ≥ 0.5: best at σ = 1e-2", _peak(breast, _LARGE[1:], [0.01], level))
-
-    for name, runs in (("cervical", cervical), ("breast", breast)):
-        found = _positive(runs, clinical.METRICS, 0.01)
-        add("SEN-9", f"{name}: a lead at σ = 1e-2 by every metric", found)
     return pd.DataFrame(rows)
-
-
-def decide(claim: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Finding:
-    """Judge one of SEN-7 to SEN-9 from the full clinical results.
-
-    Parameters
-    ----------
-    claim : mapping
-        The ledger's entry, with the ``metric`` and the ``sigma`` of its main number.
-    tables : mapping of str to DataFrame
-        With ``cervical_cancer`` and ``breast_cancer``.
-
-    Returns
-    -------
-    Finding
-        "reproduced" if all the claim's parts hold, "direction only" if its main part does, else
-        "not reproduced". Its number is the mean lead in percent at that σ by that metric.
-    """
-    parts = parts_of_real_claims(tables["cervical_cancer"], tables["breast_cancer"])
-    part = parts[parts["claim"] == claim["id"]]
-    holds = part["holds"].astype(bool)
-    kind = verdict(
-        reproduced=bool(holds.all()), direction=bool((holds & part["main"].astype(bool)).any())
-    )
-    listed = ". ".join(
-        f"{row.part}: {'holds' if row.holds else 'does not hold'} ({row.ours})"
-        for row in part.itertuples()
-    )
-    says = f"{holds.sum()} of {len(holds)} parts hold. {listed}"
-    lead = leads(tables[claim["dataset"].replace("-", "_")], claim["metric"])[claim["sigma"]]
-    return Finding(kind, says, *map(float, _interval(lead)))
-
-
-def decide_cost(claim: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Finding:
-    """Say what REAL-1 would need, and what the experiments cost here.
-
-    Parameters
-    ----------
-    claim : mapping
-        The ledger's entry.
-    tables : mapping of str to DataFrame
-        Full results whose provenance holds their times.
-
-    Returns
-    -------
-    Finding
-        "untestable".
-    """
-    del claim
-    table = cost({name: frame.attrs["provenance"] for name, frame in tables.items()})
-    both = table.loc["both"]
-    says = (
-        "Needs the authors' machine and code. Here one run of both experiments takes "
-        f"{both['minutes']:.1f} minutes on {both['cores']:.0f} cores"
-    )
-    return Finding("untestable", says, float(both["minutes"]))
 
 
 def cost(provenances: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from sklearn.metrics import f1_score
 from sklearn.tree import DecisionTreeClassifier
 
 import pvf
+from studies.pvf2026.clinical import BREAST
 from studies.pvf2026.clinical import run as clinical
 
 SMALL = {"sigmas": [0.2], "n_candidates": 8, "n_sets": 15}
@@ -301,10 +302,10 @@ def test_tie_rules_against_enumeration(rule):
 
 def test_the_seed_alone_decides_the_bits():
     """One or two workers give the same table; another seed gives another."""
-    one = clinical.run_experiment(n_repetitions=2, **SMALL)
-    two = clinical.run_experiment(n_repetitions=2, n_jobs=2, **SMALL)
+    one = BREAST.table(clinical.Experiment(n_repetitions=2, **SMALL))
+    two = BREAST.table(clinical.Experiment(n_repetitions=2, **SMALL), n_jobs=2)
     pd.testing.assert_frame_equal(one, two, check_exact=True)
-    other = clinical.run_experiment(n_repetitions=2, seed=1, **SMALL)
+    other = BREAST.table(clinical.Experiment(n_repetitions=2, seed=1, **SMALL))
     assert not one["gain"].equals(other["gain"])
 
 

@@ -12,6 +12,7 @@ from studies import catalogue as tables
 from studies.__main__ import main
 from studies.kit.claims import claims
 from studies.kit.results import read_result
+from studies.kit.study import setting
 from studies.pvf2026 import sensitivity
 from studies.pvf2026.clinical import run as clinical
 
@@ -30,9 +31,7 @@ def test_first_repetition_of_the_committed_breast_table_comes_out_again():
     """Running one repetition anew gives the committed rows of that repetition."""
     committed, _ = read_result("breast_cancer")
     committed = committed[committed["repetition"] == 0].reset_index(drop=True)
-    again = clinical.by_repetition(
-        clinical.run_experiment(n_repetitions=1, seed=tables.TABLES["breast_cancer"].seed)
-    )
+    again = clinical.by_repetition(clinical.run_experiment(n_repetitions=1))
     merged = committed.merge(again, on=["repetition", "sigma", "metric", "tie_break"])
     assert len(merged) == len(committed) == len(again)
     # A different release of scikit-learn may grow a tree differently; most rows stay.
@@ -40,12 +39,21 @@ def test_first_repetition_of_the_committed_breast_table_comes_out_again():
     assert same.mean() > 0.9
 
 
+@dataclasses.dataclass(frozen=True)
+class Small(clinical.Experiment):
+    """Settings that make the breast-cancer table a matter of a second."""
+
+    sigmas: tuple[float, ...] = setting((0.2,), "noise")
+    n_repetitions: int = setting(1, "runs")
+    n_candidates: int = setting(5, "trees")
+    n_sets: int = setting(5, "perturbed sets")
+
+
 @pytest.fixture
 def small_table(monkeypatch):
-    """Make the breast-cancer table a matter of a second."""
-    settings = {"n_repetitions": 1, "sigmas": [0.2], "n_candidates": 5, "n_sets": 5}
-    small = dataclasses.replace(tables.TABLES["breast_cancer"], settings=settings)
-    monkeypatch.setitem(tables.TABLES, "breast_cancer", small)
+    """Make the breast-cancer table by few trees and sets."""
+    small = dataclasses.replace(tables.STUDIES["breast_cancer"], settings=Small)
+    monkeypatch.setitem(tables.STUDIES, "breast_cancer", small)
 
 
 def test_making_a_table_writes_it_with_provenance(tmp_path, small_table):
@@ -65,7 +73,7 @@ def test_table_made_twice_is_the_same_file_with_the_seed_beside_it(tmp_path, sma
         facts.append(read_result("breast_cancer", tmp_path / run)[1])
     first, second = (tmp_path / run / "breast_cancer.csv" for run in ("first", "second"))
     assert first.read_bytes() == second.read_bytes()
-    assert facts[0]["seed"] == tables.TABLES["breast_cancer"].seed
+    assert facts[0]["seed"] == Small().seed
     changing = {"created", "wall_time", "block_time"}
     assert [{k: v for k, v in f.items() if k not in changing} for f in facts] == [
         {k: v for k, v in facts[0].items() if k not in changing}
@@ -111,7 +119,7 @@ def test_first_repetition_of_the_committed_cervical_table_comes_out_again():
         pytest.skip("needs risk_factors_cervical_cancer.csv in the folder PVF_DATA_DIR")
     committed, _ = read_result("cervical_cancer")
     committed = committed[committed["repetition"] == 0].reset_index(drop=True)
-    seed = tables.TABLES["cervical_cancer"].seed
+    seed = clinical.CervicalExperiment().seed
     again = clinical.by_repetition(clinical.run_experiment("cervical-cancer", seed=seed))
     merged = committed.merge(again, on=["repetition", "sigma", "metric", "tie_break"])
     assert len(merged) == len(committed) == len(again)

@@ -12,7 +12,7 @@ sample lands in a box that says "case" is a sum over such boxes of products of o
 column: normal for a numeric column, a sum over the levels in the interval for a nominal or ordinal
 one. The true and false positives of a set are then sums of binomials.
 
-What the paper leaves open for the cervical data is an argument of `run_experiment`. Two things
+What the paper leaves open for the cervical data is a setting of `Experiment`. Two things
 hold throughout. The levels that a category can change to are those of the whole table: they are
 the answers that the form allows, which nobody needs outcomes to know, and a training part of 80
 often lacks the rare ones. And a category that is constant in a training part stays as it is: no
@@ -22,8 +22,8 @@ tree of that part can split on it, so no score would notice.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -38,12 +38,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from pvf import counts
-from pvf._checks import check_integer, check_interval, check_number
+from pvf._checks import check_interval
 from pvf.perturbation import GaussianNoise, Mechanism, NominalFlip, OrdinalShift, Perturbation
 from pvf.validation import is_tied_best, perturbed_counts, set_seed
 from studies.data import datasets
 from studies.data.files import obtain
-from studies.kit.results import run_blocks
+from studies.kit.study import Settings, setting
 
 __all__ = [
     "CAPACITIES",
@@ -52,6 +52,9 @@ __all__ = [
     "METRICS",
     "SIGMAS",
     "TIE_RULES",
+    "CervicalExperiment",
+    "Experiment",
+    "breast_arithmetic",
     "by_repetition",
     "cervical_arithmetic",
     "flag_probability",
@@ -91,189 +94,70 @@ CERVICAL_CHOICES = {
 SCALINGS = ("train", "all", "none")
 SUBSETS = ("plain", "stratified")
 
-#: Raised whenever the code below computes something else, so that no old shard is read.
-_VERSION = 1
 
+@dataclass(frozen=True)
+class Experiment(Settings):
+    """What the experiment can be told; by default it runs on breast cancer."""
 
-def run_experiment(
-    dataset: str = "breast-cancer",
-    *,
-    n_repetitions: int = 1,
-    sigmas: Sequence[float] = SIGMAS,
-    n_candidates: int = 100,
-    max_depth: int = 4,
-    subsample: float = 0.7,
-    subset_size: int = 100,
-    n_splits: int = 5,
-    n_sets: int = 100,
-    n_replicas: int = 7,
-    aggregate: float = 0.25,
-    common_noise: bool = False,
-    missing: str = "complete-case",
-    other_targets: str = "drop",
-    earlier_diagnoses: str = "keep",
-    scaling: str = "train",
-    subsets: str = "plain",
-    mixed: bool = True,
-    change_probability: float = 0.1,
-    shift_decay: float = 0.1,
-    seed: int = 20261127,
-    n_jobs: int | None = None,
-    out: str | Path | None = None,
-    progress: bool | None = None,
-) -> pd.DataFrame:
-    """Run the experiment and return one row for each split, σ, metric and tie rule.
-
-    Parameters
-    ----------
-    dataset : {"breast-cancer", "cervical-cancer"}
-        The data: 569 patients in five subsets and a rest, or 668 (858 with imputation) in six and
-        a rest. The cervical data must be on this machine or be downloaded.
-    n_repetitions : int, default=1
-        How often the whole experiment is repeated, with new subsets, splits, trees and noise. The
-        paper ran it once.
-    sigmas : sequence of float
-        Standard deviations of the Gaussian noise on the scaled features.
-    n_candidates, max_depth, subsample
-        Number of trees, their depth, and the share of the training part that grows each.
-    subset_size, n_splits
-        Patients in a subset, and splits of each subset.
-    n_sets, n_replicas, aggregate
-        M, k and the quantile of PVF.
-    common_noise : bool, default=False
-        Whether all candidates see the same perturbed sets; False is Algorithm 1 to the letter.
-    missing : {"complete-case", "knn", "knn-inside"}
-        Cervical data only: rows without a gap; all rows, imputed from the five nearest of the
-        whole table; or all rows, imputed from the five nearest of the training part alone. With
-        all 858 rows there are still six subsets, so that the number of splits stays comparable.
-    other_targets : {"drop", "keep"}
-        Cervical data only: whether the other three outcomes are features, which leaks the target.
-    earlier_diagnoses : {"keep", "drop"}
-        Cervical data only: whether earlier diagnoses are features.
-    scaling : {"train", "all", "none"}
-        Columns are scaled by the training part, by the whole table, or not at all; without
-        scaling, σ is in each column's own unit.
-    subsets : {"plain", "stratified"}
-        Subsets are drawn without regard to the outcome, anew as long as one has fewer cases or
-        controls than there are splits; or each with the table's share of cases.
-    mixed : bool, default=True
-        Whether nominal columns flip and ordinal ones shift; False adds noise to all columns.
-    change_probability, shift_decay : float, default=0.1
-        ξ of flips and shifts, and λ of shifts, in steps along the levels of the whole table.
-    seed : int
-        Every repetition has keys of its own under this seed.
-    n_jobs : int or None
-        Workers, as joblib takes them; the result is the same for any number.
-    out : path, optional
-        Folder of resumable shards, one a repetition.
-    progress : bool or None
-        Progress bar; by default only on a terminal.
-
-    Returns
-    -------
-    DataFrame
-        Columns ``repetition, subset, split, sigma, metric, tie_break``; ``win``, ``loss`` and
-        ``tie``: whether PVF's choice is externally better, worse or equal (under a random tie
-        rule the exact probability); ``gain``: the external metric of PVF's choice less that of
-        the traditional one (its expectation); ``within``: whether PVF's choice is one of the
-        candidates that tie under the traditional method, and ``gain_within``: by how much it then
-        betters the mean of these; ``n_tied_pvf``, ``n_tied_traditional``: how many
-        candidates share the best score; ``external_traditional``, ``external_average`` and
-        ``external_best``: the external metric of the traditional choice (its expectation), of
-        the mean candidate and of the best one; ``prevalence`` among the external patients;
-        ``n_redrawn``: subsamples of the split that were drawn again since they held one class
-        only; ``n_redrawn_partitions``: how often the subsets were drawn again.
-
-    Raises
-    ------
-    ValueError, TypeError
-        An argument is of the wrong kind or range.
-    DataUnavailableError
-        There is no copy of the data and none can be downloaded.
-
-    References
-    ----------
-    Zhang, Tran and Weng (2026), Appendix D.
-
-    Examples
-    --------
-    >>> table = run_experiment(sigmas=[0.2], n_candidates=10, n_sets=20)
-    >>> table.query("metric == 'F1' and tie_break == 'first'").shape[0]
-    25
-    """
-    data_choices = {
-        "missing": missing,
-        "other_targets": other_targets,
-        "earlier_diagnoses": earlier_diagnoses,
-    }
-    _check_choices(dataset, data_choices, scaling, subsets)
-    check_integer("n_repetitions", n_repetitions, 1)
-    sigmas = [float(sigma) for sigma in check_interval("sigmas", sigmas, 0, np.inf, left_open=True)]
-    for name, value in {
-        "n_candidates": n_candidates,
-        "max_depth": max_depth,
-        "n_sets": n_sets,
-        "n_replicas": n_replicas,
-    }.items():
-        check_integer(name, value, 1)
-    check_integer("n_splits", n_splits, 2)
-    check_integer("subset_size", subset_size, 2 * n_splits)
-    check_interval("subsample", subsample, 0, 1, left_open=True)
-    check_number("aggregate", aggregate, 0, 1)
-    check_number("change_probability", change_probability, 0, 1)
-    check_number("shift_decay", shift_decay, 0)
-    check_integer("seed", seed, 0)
-    settings = {
-        "dataset": dataset,
-        "sigmas": sigmas,
-        "n_candidates": n_candidates,
-        "max_depth": max_depth,
-        "subsample": subsample,
-        "subset_size": subset_size,
-        "n_splits": n_splits,
-        "n_sets": n_sets,
-        "n_replicas": n_replicas,
-        "aggregate": aggregate,
-        "common_noise": common_noise,
-        **data_choices,
-        "scaling": scaling,
-        "subsets": subsets,
-        "mixed": mixed,
-        "change_probability": change_probability,
-        "shift_decay": shift_decay,
-        "seed": seed,
-    }
-    _cohort(dataset, **data_choices)  # fails here, once, and not in every worker
-    return run_blocks(
-        _repetition,
-        range(n_repetitions),
-        study="clinical",
-        settings=settings,
-        version=_VERSION,
-        out=out,
-        n_jobs=n_jobs,
-        description=dataset,
-        progress=progress,
+    dataset: str = setting("breast-cancer", "data set", choices=tuple(DATASETS))
+    n_repetitions: int = setting(1, "runs of the whole experiment", full=50, paper="1", low=1)
+    sigmas: tuple[float, ...] = setting(SIGMAS, "noise σ, in standard deviations", paper="same")
+    n_candidates: int = setting(100, "trees to choose from", paper="100", low=1)
+    max_depth: int = setting(4, "depth of a tree", paper="4", low=1)
+    subsample: float = setting(0.7, "share of the training part that grows a tree", low=0, high=1)
+    subset_size: int = setting(100, "patients in a subset", paper="100", low=1)
+    n_splits: int = setting(5, "splits of a subset", paper="5", low=2)
+    n_sets: int = setting(100, "perturbed sets M", paper="100", low=1)
+    n_replicas: int = setting(7, "copies k of each validation patient", paper="7", low=1)
+    aggregate: float = setting(0.25, "quantile of the M scores", paper="0.25", low=0, high=1)
+    common_noise: bool = setting(False, "all trees see the same sets", paper="False")  # noqa: FBT003
+    missing: str = setting("complete-case", "gaps", choices=CERVICAL_CHOICES["missing"])
+    other_targets: str = setting(
+        "drop", "other outcomes as features", choices=CERVICAL_CHOICES["other_targets"]
     )
+    earlier_diagnoses: str = setting(
+        "keep", "earlier diagnoses as features", choices=CERVICAL_CHOICES["earlier_diagnoses"]
+    )
+    scaling: str = setting("train", "patients that scale the columns", choices=SCALINGS)
+    subsets: str = setting("plain", "how subsets are drawn", choices=SUBSETS)
+    mixed: bool = setting(True, "categories flip or shift, or get noise")  # noqa: FBT003
+    change_probability: float = setting(0.1, "ξ of flips and shifts", paper="0.1", low=0, high=1)
+    shift_decay: float = setting(0.1, "λ of shifts", paper="0.1", low=0)
+    seed: int = setting(20261127, "seed of all repetitions", low=0)
+
+    def __post_init__(self) -> None:
+        """Refuse also what no single field shows."""
+        super().__post_init__()
+        if not self.sigmas or min(self.sigmas) <= 0:
+            raise ValueError(f"sigmas must be above 0, got {self.sigmas}.")
+        if self.subset_size < 2 * self.n_splits:
+            raise ValueError(
+                f"subset_size must be at least {2 * self.n_splits}, got {self.subset_size}."
+            )
+        for name, choices in CERVICAL_CHOICES.items():
+            value = getattr(self, name)
+            if self.dataset != "cervical-cancer" and value != choices[0]:
+                raise ValueError(f"{name} is a choice of the cervical data only, got {value!r}.")
 
 
-def _check_choices(
-    dataset: str, data_choices: Mapping[str, str], scaling: str, subsets: str
-) -> None:
-    """Refuse a choice that does not exist, or that the data set does not have."""
-    given = {"dataset": dataset, **data_choices, "scaling": scaling, "subsets": subsets}
-    allowed = {
-        "dataset": tuple(DATASETS),
-        **CERVICAL_CHOICES,
-        "scaling": SCALINGS,
-        "subsets": SUBSETS,
-    }
-    for name, value in given.items():
-        if value not in allowed[name]:
-            raise ValueError(f"{name} must be one of {sorted(allowed[name])}, got {value!r}.")
-    for name, value in data_choices.items():
-        if dataset != "cervical-cancer" and value != CERVICAL_CHOICES[name][0]:
-            raise ValueError(f"{name} is a choice of the cervical data only, got {value!r}.")
+@dataclass(frozen=True)
+class CervicalExperiment(Experiment):
+    """The same on cervical cancer."""
+
+    dataset: str = setting("cervical-cancer", "data set", choices=tuple(DATASETS))
+
+
+def repetitions(settings: Experiment) -> range:
+    """Return the numbers of the repetitions; missing data are noticed here, before any work."""
+    outcomes(asdict(settings))
+    return range(settings.n_repetitions)
+
+
+def run_experiment(dataset: str = "breast-cancer", **changed: Any) -> pd.DataFrame:
+    """Run the experiment and return one row for each split, σ, metric and tie rule."""
+    settings = Experiment(dataset=dataset, **changed)
+    frames = [one_repetition(block, settings) for block in repetitions(settings)]
+    return pd.concat(frames, ignore_index=True)
 
 
 class Problem(NamedTuple):
@@ -357,8 +241,25 @@ def splits(block: int, settings: Mapping[str, Any]) -> Iterator[Split]:
             yield Split(subset, split, *rows, problem, n_redrawn_partitions)
 
 
-def _repetition(block: int, **settings: Any) -> pd.DataFrame:
-    """Run one whole experiment: all subsets and splits."""
+def one_repetition(block: int, given: Experiment) -> pd.DataFrame:
+    """Run one whole experiment, all subsets and splits.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``repetition, subset, split, sigma, metric, tie_break``; ``win``, ``loss`` and
+        ``tie``: whether PVF's choice is externally better, worse or equal (under a random tie
+        rule the exact probability); ``gain``: the external metric of PVF's choice less that of
+        the traditional one (its expectation); ``within``: whether PVF's choice is one of the
+        candidates that tie under the traditional method, and ``gain_within``: by how much it then
+        betters the mean of these; ``n_tied_pvf``, ``n_tied_traditional``: how many
+        candidates share the best score; ``external_traditional``, ``external_average`` and
+        ``external_best``: the external metric of the traditional choice (its expectation), of
+        the mean candidate and of the best one; ``prevalence`` among the external patients;
+        ``n_redrawn``: subsamples of the split that were drawn again since they held one class
+        only; ``n_redrawn_partitions``: how often the subsets were drawn again.
+    """
+    settings = asdict(given)
     frames = []
     for part in splits(block, settings):
         key = (block, part.subset, part.split)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -18,19 +17,17 @@ from pvf import plotting
 from pvf._checks import check_integer
 from studies.data import datasets
 from studies.data.tables import registry
-from studies.kit.claims import VERDICTS, Finding, claims, verdict_on_numbers
+from studies.kit.claims import claims, judge, verdict_on_numbers
 from studies.kit.results import read_result
+from studies.kit.show import interval_text
 from studies.pvf2026.clinical import run as clinical
 
 __all__ = [
-    "LiveRun",
     "agreement",
     "beside_paper",
     "cervical_columns",
     "cervical_counts",
     "choices_within_ties",
-    "decide_counts",
-    "decide_shares",
     "effects_of_choices",
     "figure_of_gains",
     "figure_of_leads",
@@ -39,7 +36,7 @@ __all__ = [
     "figure_of_tie_rules",
     "found_counts",
     "lead_tests",
-    "live_run",
+    "power_table",
     "readable_choices",
     "readable_comparison",
     "readable_provenance",
@@ -110,96 +107,6 @@ def simulated_problems(
         settings["seed"] = seed
         frames.append(clinical.judge(part, (problem, 1), settings).assign(subset=problem))
     return pd.concat(frames, ignore_index=True).assign(repetition=0)
-
-
-@dataclass(frozen=True)
-class LiveRun:
-    """What the experiment gave on this machine, or why it did not run.
-
-    Parameters
-    ----------
-    runs : DataFrame or None
-        From `clinical.by_repetition`.
-    reached : DataFrame or None
-        From `clinical.reached_cases`.
-    note : str
-        One paragraph in Markdown for the page.
-    """
-
-    runs: pd.DataFrame | None
-    reached: pd.DataFrame | None
-    note: str
-
-
-_FILES = {"cervical-cancer": "cervical_cancer", "breast-cancer": "breast_cancer"}
-
-
-def live_run(
-    dataset: str,
-    full: pd.DataFrame,
-    *,
-    n_repetitions: int,
-    seed: int,
-    n_jobs: int | None = None,
-    **settings: Any,
-) -> LiveRun:
-    """Run the experiment where its data are to be had, and compare it with the full results.
-
-    Only missing data are forgiven: data that are not the published ones raise.
-
-    Parameters
-    ----------
-    dataset : str
-    full : DataFrame
-        The full results, from `clinical.by_repetition`.
-    n_repetitions, seed, n_jobs
-        As in `clinical.run_experiment`.
-    **settings
-        Passed on to it.
-
-    Returns
-    -------
-    LiveRun
-
-    Examples
-    --------
-    >>> small = {"sigmas": [0.2], "n_candidates": 10, "n_sets": 20}
-    >>> full = clinical.by_repetition(clinical.run_experiment(n_repetitions=2, **small))
-    >>> live = live_run("breast-cancer", full, n_repetitions=1, seed=20261127, **small)
-    >>> live.note.startswith("This run made 1 repetition")
-    True
-    """
-    try:
-        table = clinical.run_experiment(
-            dataset, n_repetitions=n_repetitions, seed=seed, n_jobs=n_jobs, **settings
-        )
-    except datasets.DataUnavailableError:
-        return LiveRun(None, None, _how_to_get(dataset))
-    runs = clinical.by_repetition(table)
-    agrees = agreement(runs, full)["agrees"].mean()
-    note = (
-        f"This run made {n_repetitions} repetition{'s' if n_repetitions > 1 else ''}, that is "
-        f"{len(table):,} comparisons. Of its leads, one for each σ, metric and tie rule, "
-        f"{100 * agrees:.0f}% lie where 95% of the full results' single runs lie, give or take "
-        f"one split. Subsamples drawn again since they held one class: at most "
-        f"{table['n_redrawn'].max()} in a split. Partitions into subsets drawn again: "
-        f"{table.groupby('repetition')['n_redrawn_partitions'].first().sum()}."
-    )
-    return LiveRun(runs, clinical.reached_cases(table), note)
-
-
-def _how_to_get(dataset: str) -> str:
-    known = registry()[_FILES[dataset]]
-    files = ", ".join(known["tables"][_FILES[dataset]]["files"])
-    return (
-        f"**The live part of this page did not run**: the {dataset.replace('-', ' ')} data are "
-        "not on this machine, and could not be downloaded. All numbers and figures on this page "
-        "come from the committed full results; nothing stands in for the data. To run it here, "
-        f"put the publisher's file `{files}` ([source]({known['page']})) into a folder, name the "
-        "folder in the environment variable `PVF_DATA_DIR`, and build again; or, with a network, "
-        f"run `python -m studies data fetch {_FILES[dataset]}`. `python -m studies data status` "
-        "says what is found where."
-    )
 
 
 def cervical_counts() -> tuple[pd.DataFrame, dict[str, int], str]:
@@ -388,7 +295,7 @@ def figure_of_leads(
     reduced: pd.DataFrame | None = None,
     ids: Sequence[str] = (),
     *,
-    tie_break: str = "first",
+    tie_break: str = "shared",
 ) -> Figure:
     """Draw PVF's lead over σ, one panel a metric, with the paper's numbers.
 
@@ -398,7 +305,7 @@ def figure_of_leads(
         From `clinical.by_repetition`; the band holds 95% of the full results' single runs.
     ids : sequence of str
         Claims whose numbers are marked.
-    tie_break : str, default="first"
+    tie_break : str, default="shared"
 
     Returns
     -------
@@ -432,7 +339,7 @@ def figure_of_leads(
 
 
 @plotting.style()
-def figure_of_tie_rules(full: pd.DataFrame) -> Figure:
+def figure_of_tie_rules(full: pd.DataFrame, live: pd.DataFrame | None = None) -> Figure:
     """Draw PVF's mean lead over σ under each tie rule, with 95% intervals, one panel a metric.
 
     Parameters
@@ -445,12 +352,12 @@ def figure_of_tie_rules(full: pd.DataFrame) -> Figure:
     matplotlib Figure
     """
     return _by_rule(
-        clinical.shares(full), "lead", 100, "lead of PVF: wins less losses (% of splits)"
+        clinical.shares(full), live, "lead", 100, "lead of PVF: wins less losses (% of splits)"
     )
 
 
 @plotting.style()
-def figure_of_gains(full: pd.DataFrame) -> Figure:
+def figure_of_gains(full: pd.DataFrame, live: pd.DataFrame | None = None) -> Figure:
     """Draw the mean change of the external metric over σ under each tie rule.
 
     Parameters
@@ -463,11 +370,17 @@ def figure_of_gains(full: pd.DataFrame) -> Figure:
     matplotlib Figure
     """
     label = "gain: external metric, PVF less traditional"
-    return _by_rule(clinical.shares(full), "gain", 1, label, sharey=False)
+    return _by_rule(clinical.shares(full), live, "gain", 1, label, sharey=False)
 
 
 def _by_rule(
-    summary: pd.DataFrame, value: str, scale: float, label: str, *, sharey: bool = True
+    summary: pd.DataFrame,
+    live: pd.DataFrame | None,
+    value: str,
+    scale: float,
+    label: str,
+    *,
+    sharey: bool = True,
 ) -> Figure:
     figure, panels = _panels(sharey=sharey)
     sigmas = sorted(summary["sigma"].unique())
@@ -485,6 +398,11 @@ def _by_rule(
                 linewidth=1,
                 label=_RULE_LABELS[rule],
             )
+            if live is not None:
+                seen = _part(live, metric, rule).groupby("sigma")[value].mean() * scale
+                places = [sigmas.index(sigma) for sigma in seen.index]
+                color = plotting.PALETTE[position]
+                ax.plot(places, seen, marker, color=color, markerfacecolor="none", markersize=3)
         ax.set_title(metric)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return _finish(figure, sigmas, label)
@@ -616,7 +534,6 @@ def readable_comparison(table: pd.DataFrame) -> pd.DataFrame:
                 [f"mean_{share}", f"low_{share}", f"high_{share}"]
             ].to_numpy()
         ]
-    columns["verdict"] = table["verdict"]
     index = pd.MultiIndex.from_frame(
         pd.DataFrame(
             {
@@ -629,14 +546,14 @@ def readable_comparison(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({k: list(v) for k, v in columns.items()}, index=index)
 
 
-def readable_tuning(picked: pd.DataFrame, *, tie_break: str = "first") -> pd.DataFrame:
+def readable_tuning(picked: pd.DataFrame, *, tie_break: str = "shared") -> pd.DataFrame:
     """Return what choosing σ on the reported results is worth, one row a metric.
 
     Parameters
     ----------
     picked : DataFrame
         From `clinical.tuned`.
-    tie_break : str, default="first"
+    tie_break : str, default="shared"
 
     Returns
     -------
@@ -694,83 +611,6 @@ def readable_provenance(provenance: dict) -> pd.DataFrame:
     return pd.DataFrame({"full results": facts})
 
 
-def decide_shares(claim: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Finding:
-    """Judge a claim on wins, losses and ties from the full results.
-
-    Parameters
-    ----------
-    claim : mapping
-        The ledger's entry, with ``metrics``, ``sigma`` and ``numbers``.
-    tables : mapping of str to DataFrame
-        The one full table of the claim's data set.
-
-    Returns
-    -------
-    Finding
-        The verdict where the first of tied candidates is taken; the sentence names any other rule
-        under which it differs. The number is the mean lead in percent of splits, over the claim's
-        metrics, from the lowest to the highest limit of their intervals.
-    """
-    (runs,) = tables.values()
-    table = beside_paper(runs, [claim["id"]])
-    found = {
-        rule: max(part["verdict"], key=VERDICTS.index) for rule, part in table.groupby("tie_break")
-    }
-    first = table[table["tie_break"] == "first"]
-    leads = _with_interval(first, "lead", 1, ".0f")
-    each = "; ".join(
-        f"{row.metric} {lead}" for row, lead in zip(first.itertuples(), leads, strict=True)
-    )
-    shares = "; ".join(
-        f"{row.mean_win:.0f} / {row.mean_loss:.0f} / {row.mean_tie:.0f}"
-        for row in first.itertuples()
-    )
-    says = (
-        f"Wins / losses / ties in % of splits: {shares}. Mean lead: {each}, where the paper has "
-        f"{_paper_lead(claim):.0f}"
-    )
-    others = [
-        f"{_RULE_LABELS[rule]}: {kind}" for rule, kind in found.items() if kind != found["first"]
-    ]
-    says += f". Under other tie rules, {'; '.join(others)}" if others else ", under every tie rule"
-    return Finding(
-        found["first"],
-        says,
-        float(first["lead"].mean()),
-        float(first["lead_low"].min()),
-        float(first["lead_high"].max()),
-    )
-
-
-def decide_counts(claim: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Finding:
-    """Judge a claim on what the data hold, from the committed counts.
-
-    Parameters
-    ----------
-    claim : mapping
-        The ledger's entry; its numbers are those of `breast_arithmetic` or `found_counts`.
-    tables : mapping of str to DataFrame
-        ``breast_data`` or ``cervical_data``.
-
-    Returns
-    -------
-    Finding
-    """
-    (table,) = tables.values()
-    found = found_counts(table) if "step" in table else table.loc[0].to_dict()
-    exact = {key: (value, value) for key, value in found.items()}
-    right = verdict_on_numbers(claim["numbers"], exact, same_direction=False)
-    says = "Our counts: " + ", ".join(f"{key} {value}" for key, value in found.items())
-    if "step" in table:
-        rows = table.set_index("step")
-        dense, filled = rows.iloc[1], rows.loc["instead, gaps filled by 5-NN"]
-        says += (
-            f". {found['usable']} rows are the complete ones; imputation would keep "
-            f"{filled['rows']}. {dense['columns']} columns are left with the outcomes among them"
-        )
-    return Finding(right, says, float(found["samples"]))
-
-
 def _with_interval(table: pd.DataFrame, value: str, scale: float, spec: str) -> list[str]:
     columns = table[[value, f"{value}_low", f"{value}_high"]] * scale
     return [
@@ -782,7 +622,7 @@ def lead_tests(
     runs: pd.DataFrame,
     ids: Sequence[str],
     *,
-    tie_break: str = "first",
+    tie_break: str = "shared",
     n_resamples: int = 9999,
     seed: int = 20261127,
 ) -> pd.DataFrame:
@@ -799,7 +639,7 @@ def lead_tests(
         From `clinical.by_repetition`, with at least two repetitions.
     ids : sequence of str
         Claims on shares.
-    tie_break : str, default="first"
+    tie_break : str, default="shared"
     n_resamples : int, default=9999
         Random sign patterns; all of them where there are not more.
     seed : int
@@ -863,6 +703,26 @@ def lead_tests(
     return pd.DataFrame(rows)
 
 
+def power_table(ids: Sequence[str]) -> pd.DataFrame:
+    """Return our lead on each claim, and the smallest that one run detects with 80% power."""
+    parts = [
+        (claim, part)
+        for claim in ids
+        for part in getattr(judge(claim), "parts", ())
+        if part.region is not None and np.isfinite(part.detectable) and "tie" not in part.says
+    ]
+    rows = {
+        (claim, part.says): {
+            "ours (%)": interval_text(part.estimate, part.low, part.high, ".0f"),
+            "outcome": part.outcome,
+            "smallest that one run detects": f"{part.detectable:.0f}",
+        }
+        for claim, part in parts
+    }
+    index = pd.MultiIndex.from_tuples(rows, names=["claim", "part"])
+    return pd.DataFrame(list(rows.values()), index=index)
+
+
 def readable_tests(table: pd.DataFrame) -> pd.DataFrame:
     """Return `lead_tests`'s table as text, one row for each claim and metric.
 
@@ -892,7 +752,11 @@ def readable_tests(table: pd.DataFrame) -> pd.DataFrame:
 
 @plotting.style()
 def figure_of_single_runs(
-    full: pd.DataFrame, ids: Sequence[str], *, tie_break: str = "first"
+    full: pd.DataFrame,
+    ids: Sequence[str],
+    live: pd.DataFrame | None = None,
+    *,
+    tie_break: str = "shared",
 ) -> Figure:
     """Draw how the leads of single runs spread, one panel a metric, with the paper's run.
 
@@ -902,7 +766,7 @@ def figure_of_single_runs(
         From `clinical.by_repetition`.
     ids : sequence of str
         Claims on shares, which together name each metric once.
-    tie_break : str, default="first"
+    tie_break : str, default="shared"
 
     Returns
     -------
@@ -919,6 +783,9 @@ def figure_of_single_runs(
         ax.axvline(0, color="0.35", linewidth=0.8)
         mark = {"color": plotting.PALETTE[1], "linewidth": 2, "linestyle": "--"}
         ax.axvline(_paper_lead(claim), label="the paper's run", **mark)
+        if live is not None:
+            seen = _part(live[live["sigma"] == claim["sigma"]], metric, tie_break)["lead"]
+            ax.axvline(100 * seen.mean(), color=plotting.PALETTE[2], label="this run")
         ax.set_title(f"{metric}, σ = {claim['sigma']:g}")
     figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=2)
     leads = 100 * _with_lead(full)["lead"]
@@ -983,29 +850,7 @@ def figure_of_reached_cases(
 
 
 def effects_of_choices(choices: pd.DataFrame, *, sigma: float) -> pd.DataFrame:
-    """Compare variants of the experiment with the first one.
-
-    Parameters
-    ----------
-    choices : DataFrame
-        The table ``cervical_choices``.
-    sigma : float
-        The noise level.
-
-    Returns
-    -------
-    DataFrame
-        One row for each variant and metric: the means over repetitions of ``lead`` (%), ``gain``
-        and ``external_traditional`` with the half-widths ``*_reach`` of their 95% t intervals,
-        and ``change``, the lead less that of the first variant, with ``change_reach`` (Welch).
-
-    Examples
-    --------
-    >>> from studies.kit.results import read_result
-    >>> choices, _ = read_result("cervical_choices")
-    >>> float(effects_of_choices(choices, sigma=0.01)["change"].iloc[0])
-    0.0
-    """
+    """Return each variant's means with half-widths, and how its lead differs from the first's."""
     part = _with_lead(choices[choices["sigma"] == sigma])
     part["lead"] *= 100
     groups = part.groupby(["variant", "metric"], sort=False)

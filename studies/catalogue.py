@@ -16,8 +16,7 @@ from studies.capacity2022 import run as multiplicity
 from studies.kit.digest import table_code
 from studies.kit.results import results_folder, write_result
 from studies.kit.study import Study
-from studies.pmv2019 import tables as pmv_tables
-from studies.pmv2019.rules import PROBLEMS
+from studies.pmv2019 import STUDIES as PMV
 from studies.pvf2026.clinical import run as clinical
 from studies.pvf2026.convergence import run as convergence
 from studies.pvf2026.efficiency import run as efficiency
@@ -27,7 +26,7 @@ from studies.pvf2026.synthetic.run import run_sweep
 __all__ = ["STUDIES", "TABLES", "FullTable", "make_table"]
 
 #: Every study by its name, which is also its table's.
-ALL: tuple[Study, ...] = ()
+ALL: tuple[Study, ...] = (*PMV,)
 STUDIES = {study.name: study for study in ALL}
 
 
@@ -163,6 +162,34 @@ def _candidate_patients(**arguments: Any) -> pd.DataFrame:
     frames = [_candidate_findings(name, **arguments).patients for name in candidate_sets.PROBLEMS]
     return pd.concat(frames, ignore_index=True).round(4)
 
+
+def _table_of(study: Study, *, n_jobs: int | None, out: Path | None, **values: Any) -> pd.DataFrame:
+    """Compute a study's table at its full settings but for some."""
+    if isinstance(values.get("n_repeats"), dict):
+        values.pop("n_repeats")
+    return study.table(study.settings.full(**values), n_jobs=n_jobs, out=out)
+
+
+_TREES = {"data": ["breast-cancer", "adult, 5%", "adult"], "where_present": ["connect-4"]}
+
+#: What the provenance of the PMV tables records.
+_PMV_SETTINGS: tuple[dict[str, Any], ...] = (
+    {"n_repeats": 10, "n_repeats_today": 1},
+    {"sizes": [100, 200, 500, 1000, 2000], "n_repeats": 1},
+    {"n_seeds": 200, "n_orders": 10},
+    {
+        "data": ["breast-cancer", "adult, 5%"],
+        "trees_only": ["adult"],
+        "where_present": ["connect-4"],
+        "n_repeats": 3,
+        "noise_levels": [0.0, 0.1, 0.2, 0.3, 0.4, 0.5],
+    },
+    {"data": ["breast-cancer", "adult"], "where_present": ["connect-4"], "n_repeats": 10},
+    {**_TREES, "n_repeats": 50},
+    {**_TREES, "n_repeats": 50},
+    {"n_repeats": {"digits 0 and 1": 2, "MNIST 0 and 1": 1}, "max_iter": 50},
+    {"problems": [*PMV[-1].settings.full().problems], "n_repetitions": 20},
+)
 
 #: All full-scale tables by name, which is also the name of the file in ``book/results``.
 TABLES = {
@@ -347,101 +374,17 @@ TABLES = {
         ),
         measured=("seconds",),
     ),
-    "pmv_table1": FullTable(
-        make=pmv_tables.table1,
-        settings={"n_repeats": 10, "n_repeats_today": 1},
-        seed=20190524,
-        notes=(
-            "Table 1 of the PMV paper at the closest setting: means over runs on the same data "
-            "and, as _low and _high, where one more run is expected (95%)."
-        ),
-    ),
-    "pmv_distances": FullTable(
-        make=pmv_tables.search_distances,
-        settings={"sizes": [100, 200, 500, 1000, 2000], "n_repeats": 1},
-        sample={"sizes": [100]},
-        seed=20190524,
-        notes="How far Table 1 of the PMV paper lies from ours under each likely setting.",
-    ),
-    "pmv_picks": FullTable(
-        make=pmv_tables.picks,
-        settings={"n_seeds": 200, "n_orders": 10},
-        sample={"n_seeds": 2, "n_orders": 1},
-        seed=20190524,
-        notes=(
-            "Seven classifiers on new data sets of each kind and noise level: PMV, ten-fold "
-            "cross-validation, true accuracy. Without noise, moons and circles hold the same "
-            "points every time; ten orders of them were run."
-        ),
-    ),
-    "pmv_memorisers": FullTable(
-        make=pmv_tables.memorisers,
-        settings={
-            "data": ["breast-cancer", "adult, 5%"],
-            "trees_only": ["adult"],
-            "where_present": ["connect-4"],
-            "n_repeats": 3,
-            "noise_levels": [0.0, 0.1, 0.2, 0.3, 0.4, 0.5],
-        },
-        sample={"data": ["breast-cancer"], "trees_only": [], "where_present": []},
-        seed=20190524,
-        notes="PMV of learners that memorise, of the same held back, and of one that can't learn.",
-    ),
-    "pmv_tree_gaps": FullTable(
-        make=pmv_tables.tree_gaps,
-        settings={
-            "data": ["breast-cancer", "adult"],
-            "where_present": ["connect-4"],
-            "n_repeats": 10,
-        },
-        seed=20190524,
-        notes="Training less test accuracy of an unlimited tree, for three ways to cut ten folds.",
-    ),
-    "pmv_depths": FullTable(
-        make=pmv_tables.depths,
-        settings={
-            "data": ["breast-cancer", "adult, 5%", "adult"],
-            "where_present": ["connect-4"],
-            "n_repeats": 50,
-        },
-        sample={"data": ["breast-cancer"], "where_present": [], "n_repeats": 5},
-        seed=20190524,
-        notes="Training accuracy of trees of depth 1 to 20 (size) at each noise level, 50 runs.",
-    ),
-    "pmv_grid_depths": FullTable(
-        make=pmv_tables.grid_depths,
-        settings={
-            "data": ["breast-cancer", "adult, 5%", "adult"],
-            "where_present": ["connect-4"],
-            "n_repeats": 50,
-        },
-        seed=20190524,
-        notes="Depth of a tree as grid search with ten folds picks it, 50 runs for each kind.",
-    ),
-    "pmv_hidden_sizes": FullTable(
-        make=pmv_tables.hidden_sizes,
-        settings={
-            "n_repeats": {"digits 0 and 1": 2, "MNIST 0 and 1": 1},
-            "max_iter": 50,
-        },
-        sample={"n_repeats": {"digits 0 and 1": 1}},
-        seed=20190524,
-        notes=(
-            "Training accuracy of networks with one hidden layer (size: neurons) at each noise "
-            "level, and the errors of a 70:30 split; 50 passes over the data."
-        ),
-    ),
-    "pmv_rules": FullTable(
-        make=pmv_tables.rules,
-        settings={"problems": list(PROBLEMS), "n_repetitions": 20},
-        sample={"problems": ["linear"]},
-        seed=20190524,
-        notes=(
-            "Rules for choosing a learner: how often right, outside score lost against the best "
-            "candidate with a 95% interval over data sets, how stable, seconds for one choice."
-        ),
-        measured=("seconds",),
-    ),
+    **{
+        study.name: FullTable(
+            make=partial(_table_of, study),
+            settings=settings,
+            sample=study.sample,
+            seed=20190524,
+            notes=study.notes,
+            measured=study.measured,
+        )
+        for study, settings in zip(PMV, _PMV_SETTINGS, strict=True)
+    },
 }
 
 

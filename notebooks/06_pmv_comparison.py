@@ -417,7 +417,9 @@ show(percent_table(right, "rule", "problem"), "pmv-problems")
 # The averages of the committed results in words:
 
 # %%
-at = rules.reference.set_index(["problem", "rule", "quantity"])
+from studies.pmv2019.show import kind_means
+
+at = kind_means(rules.reference).set_index(["kind", "rule", "quantity"])
 quantities = {
     "right": "right",
     "lost": "regret accuracy",
@@ -429,7 +431,7 @@ for kind in ("synthetic", "clinical"):
     for rule in ("PMV", "PVF F1", "hold-out F1", "CV accuracy", "CV F1"):
         name = f"pmv_{kind}_{rule}".translate(underscores)
         for end, quantity in quantities.items():
-            value = at.loc[(f"all {kind}", rule, quantity), "estimate"]
+            value = at.loc[(kind, rule, quantity), "estimate"]
             glue(f"{name}_{end}", float(100 * value), display=False)
 glue("pmv_n_rules", float(rules.reference["n"].iloc[0]), display=False)
 

@@ -110,7 +110,7 @@ def pick_estimates(picks: pd.DataFrame) -> pd.DataFrame:
             "tied": left.astype(float),
             **{model: share * (picks["model"] == model) for model in MODELS},
         }
-        per_set = pd.DataFrame(found).groupby(once).sum().reset_index()
+        per_set = pd.DataFrame(found).groupby(once, sort=False).sum().reset_index()
         frames.append(per_set.melt(["seed", *kind], var_name="quantity").assign(rule=rule))
     long = pd.concat(frames, ignore_index=True)
     keys = [*kind, "rule", "quantity"]

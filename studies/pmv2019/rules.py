@@ -34,6 +34,7 @@ from pvf.pmv import pmv_scorer, with_random_states
 from pvf.selection import Criterion, cross_validation_criterion, holdout_criterion
 from pvf.validation import is_tied_best, perturbation_scorer
 from studies.data import datasets
+from studies.kit.estimates import share_interval
 from studies.kit.study import Settings, Study, setting
 from studies.pmv2019 import show
 from studies.pmv2019.table1 import CLOSEST, MODELS, comparison_classifier, fresh_data, steady_fits
@@ -60,6 +61,9 @@ RULES = ("PMV", "hold-out F1", "hold-out IE", "PVF F1", "PVF IE", "CV F1", "CV I
 
 #: Of PMV. Every positive one must flip a label of the smaller class.
 _NOISE_LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+
+#: Choices of each rule on one data set, with new flips, split, noise and folds.
+_N_RERUNS = 2
 
 #: Folds of cross-validation. Ten would leave folds of the cervical data without a case.
 _N_SPLITS = 5
@@ -165,7 +169,6 @@ class RuleSettings(Settings):
 
     problems: tuple = setting(("clusters 2.0", "breast-cancer"), "Problems.", full=PROBLEMS)
     n_repetitions: int = setting(2, "Data sets of each problem.", full=20, low=2)
-    n_reruns: int = setting(2, "Choices of each rule on one data set.", low=2)
     seed: int = setting(20190524, "Key of all that is drawn.", low=0)
 
 
@@ -176,7 +179,7 @@ def rule_block(key: tuple[str, int], settings: RuleSettings) -> pd.DataFrame:
     """
     name, repetition = key
     place = np.random.SeedSequence(settings.seed, spawn_key=(PROBLEMS.index(name), repetition))
-    data_key, model_key, *rerun_keys = place.spawn(2 + settings.n_reruns)
+    data_key, model_key, *rerun_keys = place.spawn(2 + _N_RERUNS)
     problem = make_problem(name, data_key)
     rng = np.random.default_rng(model_key)
     rows = []
@@ -290,32 +293,22 @@ def _summary(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def rule_estimates(table: pd.DataFrame) -> pd.DataFrame:
-    """Return what the table says, in the schema, and its means over problems of one kind.
-
-    Problems are independent, so their errors add in squares.
-    """
-    measured = ["right", *(f"regret {metric}" for metric in METRICS), "stable", "seconds"]
+    """Return what the table says, in the schema; a share without an interval gets Wilson's."""
+    stable = [share_interval(*row) for row in table[["stable", "n"]].to_numpy()]
+    with_ends = table.assign(
+        **{"stable low": [one.low for one in stable], "stable high": [one.high for one in stable]}
+    )
     frames = [
-        table[["problem", "rule", "n"]].assign(
+        with_ends[["problem", "rule", "n"]].assign(
             quantity=name,
-            estimate=table[name],
-            low=table.get(f"{name} low", np.nan),
-            high=table.get(f"{name} high", np.nan),
+            estimate=with_ends[name],
+            low=with_ends[f"{name} low"],
+            high=with_ends[f"{name} high"],
             unit="",
         )
-        for name in measured
+        for name in ("right", *(f"regret {metric}" for metric in METRICS), "stable")
     ]
-    each = pd.concat(frames, ignore_index=True)
-    clinical = each["problem"].str.endswith("cancer")
-    kinds = each.assign(
-        problem=clinical.map({True: "all clinical", False: "all synthetic"}),
-        square=((each["high"] - each["low"]) / 2) ** 2,
-    )
-    groups = kinds.groupby(["problem", "rule", "quantity"], sort=False)
-    mean, half = groups["estimate"].mean(), np.sqrt(groups["square"].sum(min_count=1))
-    half = half / groups.size()
-    whole = pd.DataFrame({"estimate": mean, "low": mean - half, "high": mean + half})
-    return pd.concat([each, whole.assign(n=groups["n"].sum(), unit="").reset_index()])
+    return pd.concat(frames, ignore_index=True)
 
 
 SIDE_BY_SIDE = Study(

@@ -19,6 +19,7 @@ __all__ = [
     "draw_losses",
     "draw_picks",
     "draw_table1",
+    "kind_means",
     "percent_table",
     "runs_shown",
     "shown_picks",
@@ -138,7 +139,7 @@ def draw_picks(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figur
                 rows = kinds.merge(_only(found, rule=rule, quantity=what))
                 places = rows.index + 0.22 * (i - 1)
                 label = "" if pale else rule
-                options = {"series": i, "label": label, "pale": pale}
+                options: dict[str, Any] = {"series": i, "label": label, "pale": pale}
                 points(ax, rows, places, horizontal=True, scale=100, **options)
 
         _behind(draw, estimates, reference)
@@ -234,7 +235,7 @@ def draw_hidden_sizes(estimates: pd.DataFrame, reference: pd.DataFrame | None) -
                 # two runs' interval would fill the panel: the runs themselves
                 ends = rows.assign(low=rows["run_low"], high=rows["run_high"])
                 ax = axes[i + len(names) * (j > 0)]
-                options = {"series": j, "pale": pale, "fmt": "sDo"[j] + "-"}
+                options: dict[str, Any] = {"series": j, "pale": pale, "fmt": "sDo"[j] + "-"}
                 options |= {"scale": 100 if j else 1, "label": label + ", committed" * pale}
                 points(ax, ends, rows["size"], **options)
 
@@ -248,6 +249,19 @@ def draw_hidden_sizes(estimates: pd.DataFrame, reference: pd.DataFrame | None) -
     axes[0].set_ylabel("slope of PMV, absolute")
     axes[len(names)].set_ylabel("error of a 70:30 split (%)")
     return finished(figure)
+
+
+def kind_means(estimates: pd.DataFrame) -> pd.DataFrame:
+    """Average the rules over problems of one kind; independent errors add in squares."""
+    clinical = estimates["problem"].str.endswith("cancer")
+    rows = estimates.assign(
+        kind=clinical.map({True: "clinical", False: "synthetic"}),
+        square=((estimates["high"] - estimates["low"]) / 2) ** 2,
+    )
+    groups = rows.groupby(["kind", "rule", "quantity"], sort=False)
+    mean, half = groups["estimate"].mean(), np.sqrt(groups["square"].sum()) / groups.size()
+    ends = {"low": mean - half, "high": mean + half, "n": groups["n"].sum()}
+    return pd.DataFrame({"estimate": mean, **ends, "unit": ""}).reset_index()
 
 
 def draw_losses(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
@@ -267,7 +281,7 @@ def draw_losses(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figu
             scale: float = scale,
         ) -> None:
             for i, kind in enumerate(("synthetic", "clinical")):
-                rows = _only(found, problem=f"all {kind}", quantity=what).set_index("rule")
+                rows = _only(kind_means(found), kind=kind, quantity=what).set_index("rule")
                 rows = rows.reindex(rules)
                 label = "" if pale else f"{kind} problems"
                 options: Mapping[str, Any] = {"series": i, "label": label, "pale": pale}

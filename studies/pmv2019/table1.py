@@ -552,6 +552,7 @@ def distance_estimates(table: pd.DataFrame) -> pd.DataFrame:
 
 
 _FIELD_WORDS = {
+    "scaled": "{}",
     "n_samples": "{} samples",
     "noise_kind": "noise on {}",
     "folds": "folds {}",
@@ -571,13 +572,9 @@ def setting_in_words(row: Mapping[str, Any]) -> str:
     for name, value in asdict(CLOSEST).items():
         if values[name] == value:
             continue
-        if name == "scaled":
-            words.append("features standardised")
-        elif values[name] is None:
-            words.append(_FIELD_WORDS[name].format("unlimited"))
-        else:
-            plain = values[name]
-            words.append(_FIELD_WORDS[name].format(plain if isinstance(plain, str) else int(plain)))
+        plain = values[name] if isinstance(values[name], str | None) else f"{values[name]:g}"
+        word = _FIELD_WORDS[name].format("unlimited" if plain is None else plain)
+        words.append("features standardised" if name == "scaled" else word)
     return ", ".join(words) or "as in this chapter"
 
 

@@ -7,7 +7,7 @@ noise levels (section 4) and about the curve's shape (section 2.1) need no furth
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -532,6 +532,9 @@ def _apart(first: pd.Series, second: pd.Series) -> tuple[float, float, float, fl
     return float(mean), float(mean - below), float(mean + above), float(first["n"])
 
 
+_NUMBERS = ["estimate", "low", "high", "n", "run_low", "run_high"]
+
+
 def depth_parts(estimates: pd.DataFrame, entry: Mapping[str, Any]) -> list[Part]:
     """PMV-6: medians of PMV and grid search lie close; the printed depths occur among our runs."""
     both, parts = _with_grid(estimates), []
@@ -542,9 +545,10 @@ def depth_parts(estimates: pd.DataFrame, entry: Mapping[str, Any]) -> list[Part]
         parts.append(Part(says, mean, low, high, n, region=Region(-2, 2)))
         for run, method in zip(runs, ("pmv", "grid"), strict=True):
             depth = entry["numbers"][method][name.replace("-", "_")]
-            values = [float(run[c]) for c in ("estimate", "low", "high", "n")]
-            ends = {"run_low": float(run["run_low"]), "run_high": float(run["run_high"])}
-            parts.append(Part(f"{name}: depth by {method}", *values, paper=(depth,), **ends))
+            estimate, low, high, n, least, most = map(float, run[_NUMBERS])
+            says = f"{name}: depth by {method}"
+            part = Part(says, estimate, low, high, n, run_low=least, run_high=most)
+            parts.append(replace(part, paper=(float(depth),)))
     return [*parts, Part("connect-4", untestable="the file of Connect-4 is not here")]
 
 

@@ -193,12 +193,14 @@ def test_what_the_pmv_chapter_concludes_holds_in_the_tables():
     assert picks["CV accuracy", "fitting"] < 0.5
     assert picks["PMV", "right"] < picks["CV accuracy", "right"]
     assert picks["PMV", "regret"] > picks["CV accuracy", "regret"]
-    rules = of("pmv_rules", "problem", "rule")
-    lost = rules["all synthetic"].xs("regret accuracy", level="quantity")
+    study = BY_NAME["pmv_rules"]
+    rules = show.kind_means(study.estimate(study.committed()[0]))
+    rules = rules.set_index(["kind", "rule", "quantity"])["estimate"]
+    lost = rules["synthetic"].xs("regret accuracy", level="quantity")
     assert lost["CV accuracy"] < lost["PVF F1"] < lost["hold-out F1"] < lost["PMV"]
-    right = rules["all synthetic"].xs("right", level="quantity")
+    right = rules["synthetic"].xs("right", level="quantity")
     assert right["PVF F1"] > right["hold-out F1"]
-    clinical = rules["all clinical"].drop("any", level="rule").swaplevel()
+    clinical = rules["clinical"].drop("any", level="rule").swaplevel()
     assert clinical["regret F1"].idxmin() == "PMV", "loses the fewest points of F1"
     assert clinical["stable"].idxmax() == "PMV", "repeats its choice most often"
     assert clinical["right"].idxmax() == "CV accuracy", "mostly right by accuracy"

@@ -10,9 +10,10 @@ train them again.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from functools import cache
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,10 +34,12 @@ from pvf.pmv import pmv_scorer, with_random_states
 from pvf.selection import Criterion, cross_validation_criterion, holdout_criterion
 from pvf.validation import is_tied_best, perturbation_scorer
 from studies.data import datasets
-from studies.kit.results import run_blocks
+from studies.kit.estimates import share_interval
+from studies.kit.study import Settings, Study, setting
+from studies.pmv2019 import show
 from studies.pmv2019.table1 import CLOSEST, MODELS, comparison_classifier, fresh_data, steady_fits
 
-__all__ = ["METRICS", "PROBLEMS", "RULES", "Problem", "make_problem", "rule_table", "run_rules"]
+__all__ = ["METRICS", "PROBLEMS", "RULES", "SIDE_BY_SIDE", "Problem", "make_problem", "rule_table"]
 
 #: Synthetic problems (clusters with the distance of their centres, shapes with noise 0.2), and
 #: clinical ones.
@@ -56,8 +59,20 @@ METRICS = ("accuracy", "F1", "IE")
 #: The rules, in the order of the table.
 RULES = ("PMV", "hold-out F1", "hold-out IE", "PVF F1", "PVF IE", "CV F1", "CV IE", "CV accuracy")
 
-#: Raised whenever the code below computes something else, so that no old shard is read.
-_VERSION = 1
+#: Of PMV. Every positive one must flip a label of the smaller class.
+_NOISE_LEVELS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+
+#: Choices of each rule on one data set, with new flips, split, noise and folds.
+_N_RERUNS = 2
+
+#: Folds of cross-validation. Ten would leave folds of the cervical data without a case.
+_N_SPLITS = 5
+
+#: γ of the Intervention Efficiency by which rules choose and are judged.
+_CAPACITY = 0.3
+
+#: PVF's noise, in standard deviations of a feature; M = 100, k = 7.
+_SIGMA = 0.1
 
 
 class Problem(NamedTuple):
@@ -75,30 +90,11 @@ class Problem(NamedTuple):
 def make_problem(
     name: str, key: np.random.SeedSequence, *, n_samples: int = 100, n_fresh: int = 5000
 ) -> Problem:
-    """Draw one data set of a problem.
+    """Draw one data set of a problem, standardised, with outside data to judge a choice on.
 
-    Parameters
-    ----------
-    name : str
-        One of `PROBLEMS`. For clusters, the candidates are the ten pairs of five features, each
-        with SMOTE and logistic regression (App. C.1 of PVF-IE), and (x1, x2) is right. Elsewhere
-        they are the seven classifiers of PMV's Table 1.
-    key : SeedSequence
-        Of everything that is drawn.
-    n_samples : int, default=100
-        Size of the data set. From clinical data, a stratified sample without replacement.
-    n_fresh : int, default=5000
-        Size of the outside data where they are drawn; of clinical data it is all the others.
-
-    Returns
-    -------
-    Problem
-        Features standardised by the data set.
-
-    Raises
-    ------
-    ValueError
-        If there is no such problem.
+    Of clusters the candidates are the ten pairs of five features, each with SMOTE and logistic
+    regression (App. C.1 of PVF-IE), and (x1, x2) is right. Elsewhere they are the seven classifiers
+    of PMV's Table 1. Of clinical data, a stratified sample is taken, and all others are outside.
     """
     if name not in PROBLEMS:
         raise ValueError(f"name must be one of {PROBLEMS}, got {name!r}.")
@@ -150,107 +146,41 @@ def _pair_candidates() -> dict[str, Any]:
     }
 
 
-def _criteria(
-    *, noise_levels: Sequence[float], n_splits: int, capacity: float, sigma: float, seed: int
-) -> dict[str, Criterion]:
+def _criteria(seed: int) -> dict[str, Criterion]:
     """Return each rule's criterion with a seed of its own flips, split, noise and folds."""
-    scorers = {"F1": "f1", "IE": intervention_efficiency_scorer(capacity)}
-    noise = Perturbation(GaussianNoise(sigma))
+    scorers = {"F1": "f1", "IE": intervention_efficiency_scorer(_CAPACITY)}
+    folds = partial(cross_validation_criterion, n_splits=_N_SPLITS, random_state=seed)
+    noise = Perturbation(GaussianNoise(_SIGMA))
     criteria: dict[str, Criterion] = {
-        "PMV": pmv_scorer(noise_levels=noise_levels, random_state=seed),
-        "CV accuracy": cross_validation_criterion("accuracy", n_splits=n_splits, random_state=seed),
+        "PMV": pmv_scorer(noise_levels=_NOISE_LEVELS, random_state=seed),
+        "CV accuracy": folds("accuracy"),
     }
     for name, scorer in scorers.items():
         perturbed = perturbation_scorer(scorer, perturbation=noise, random_state=seed)
         criteria[f"hold-out {name}"] = holdout_criterion(scorer, random_state=seed)
         criteria[f"PVF {name}"] = holdout_criterion(perturbed, random_state=seed)
-        criteria[f"CV {name}"] = cross_validation_criterion(
-            scorer, n_splits=n_splits, random_state=seed
-        )
+        criteria[f"CV {name}"] = folds(scorer)
     return {rule: criteria[rule] for rule in RULES}
 
 
-def run_rules(
-    problem: str,
-    *,
-    n_repetitions: int = 20,
-    n_reruns: int = 2,
-    n_samples: int = 100,
-    n_fresh: int = 5000,
-    noise_levels: Sequence[float] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5),
-    n_splits: int = 5,
-    capacity: float = 0.3,
-    sigma: float = 0.1,
-    seed: int = 20190524,
-    n_jobs: int | None = None,
-    out: str | Path | None = None,
-    progress: bool | None = None,
-) -> pd.DataFrame:
-    """Let every rule choose a learner on many data sets of one problem.
+@dataclass(frozen=True)
+class RuleSettings(Settings):
+    """Settings of the rules side by side."""
 
-    Parameters
-    ----------
-    problem : str
-        One of `PROBLEMS`.
-    n_repetitions : int, default=20
-        Data sets.
-    n_reruns : int, default=2
-        How often each rule chooses on one data set, with new flips, split, noise and folds.
-    n_samples, n_fresh : int
-        As in `make_problem`.
-    noise_levels : sequence of float
-        Of PMV. Every positive one must flip a label of the smaller class.
-    n_splits : int, default=5
-        Folds of cross-validation. Ten would leave folds of the cervical data without a case.
-    capacity : float, default=0.3
-        γ of the Intervention Efficiency that rules and judgement use.
-    sigma : float, default=0.1
-        Standard deviation of PVF's noise, in standard deviations of a feature. M = 100, k = 7.
-    seed : int
-    n_jobs, out, progress
-        As in `studies.kit.results.run_blocks`.
+    problems: tuple = setting(("clusters 2.0", "breast-cancer"), "Problems.", full=PROBLEMS)
+    n_repetitions: int = setting(2, "Data sets of each problem.", full=20, low=2)
+    seed: int = setting(20190524, "Key of all that is drawn.", low=0)
 
-    Returns
-    -------
-    DataFrame
-        One row for each ``repetition, rule, rerun, candidate``: the rule's ``score`` and its
-        ``seconds`` of processor time; then ``accuracy``, ``F1`` and ``IE`` on outside data of the
-        candidate trained on the whole data set; and ``truth``, whether it is known to be right.
+
+def rule_block(key: tuple[str, int], settings: RuleSettings) -> pd.DataFrame:
+    """Let every rule score every candidate on one data set, with new flips, split and folds.
+
+    Each candidate, trained on the whole data set, is judged on outside data.
     """
-    return run_blocks(
-        _rule_block,
-        [(problem, repetition) for repetition in range(n_repetitions)],
-        study="pmv-rules",
-        settings={
-            "n_reruns": n_reruns,
-            "n_samples": n_samples,
-            "n_fresh": n_fresh,
-            "noise_levels": list(noise_levels),
-            "n_splits": n_splits,
-            "capacity": capacity,
-            "sigma": sigma,
-            "seed": seed,
-        },
-        version=_VERSION,
-        out=out,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
-
-
-def _rule_block(
-    block: tuple[str, int],
-    *,
-    n_reruns: int,
-    n_samples: int,
-    n_fresh: int,
-    seed: int,
-    **rule_settings: Any,
-) -> pd.DataFrame:
-    name, repetition = block
-    key = np.random.SeedSequence(seed, spawn_key=(PROBLEMS.index(name), repetition))
-    data_key, model_key, *rerun_keys = key.spawn(2 + n_reruns)
-    problem = make_problem(name, data_key, n_samples=n_samples, n_fresh=n_fresh)
+    name, repetition = key
+    place = np.random.SeedSequence(settings.seed, spawn_key=(PROBLEMS.index(name), repetition))
+    data_key, model_key, *rerun_keys = place.spawn(2 + _N_RERUNS)
+    problem = make_problem(name, data_key)
     rng = np.random.default_rng(model_key)
     rows = []
     with steady_fits():
@@ -259,61 +189,47 @@ def _rule_block(
             for candidate, model in problem.candidates.items()
         }
         outside = {
-            candidate: _outside_scores(model, problem, rule_settings["capacity"])
-            for candidate, model in candidates.items()
+            candidate: _outside_scores(model, problem) for candidate, model in candidates.items()
         }
         for rerun, rerun_key in enumerate(rerun_keys):
-            criteria = _criteria(seed=int(rerun_key.generate_state(1)[0]), **rule_settings)
-            for rule, criterion in criteria.items():
-                for candidate, model in candidates.items():
-                    start = time.process_time()
-                    score = criterion(model, problem.X, problem.y)
-                    rows.append(
-                        {
-                            "problem": name,
-                            "repetition": repetition,
-                            "rule": rule,
-                            "rerun": rerun,
-                            "candidate": candidate,
-                            "score": score,
-                            "seconds": time.process_time() - start,
-                            **outside[candidate],
-                            "truth": candidate == problem.truth,
-                        }
-                    )
+            criteria = _criteria(int(rerun_key.generate_state(1)[0]))
+            for (rule, criterion), candidate in product(criteria.items(), candidates):
+                start = time.process_time()
+                score = criterion(candidates[candidate], problem.X, problem.y)
+                rows.append(
+                    {
+                        "problem": name,
+                        "repetition": repetition,
+                        "rule": rule,
+                        "rerun": rerun,
+                        "candidate": candidate,
+                        "score": score,
+                        "seconds": time.process_time() - start,
+                        **outside[candidate],
+                        "truth": candidate == problem.truth,
+                    }
+                )
     return pd.DataFrame(rows)
 
 
-def _outside_scores(model: Any, problem: Problem, capacity: float) -> dict[str, float]:
+def _outside_scores(model: Any, problem: Problem) -> dict[str, float]:
     predicted = model.fit(problem.X, problem.y).predict(problem.X_outside)
     y = problem.y_outside
     return {
         "accuracy": float(accuracy_score(y, predicted)),
         "F1": float(f1_score(y, predicted, zero_division=0)),
-        "IE": float(intervention_efficiency_score(y, predicted, capacity=capacity)),
+        "IE": float(intervention_efficiency_score(y, predicted, capacity=_CAPACITY)),
     }
 
 
 def rule_table(choices: pd.DataFrame, *, near: float = 0.01) -> pd.DataFrame:
     """Say of each rule how often it is right, how good its choice is, how stable and how dear.
 
-    Parameters
-    ----------
-    choices : DataFrame
-        From `run_rules`, of one problem or several.
-    near : float, default=0.01
-        Where no candidate is known to be right, one counts as right if its outside accuracy is at
-        most this much below the best candidate's.
-
-    Returns
-    -------
-    DataFrame
-        One row for each ``problem`` and ``rule``. A rule that leaves several candidates splits its
-        choice evenly among them. ``right``: share of right choices; for each metric
-        the mean ``regret``, outside score lost against the best candidate; both with a 95% interval
-        over data sets (Student's t); ``stable``: probability that two reruns on one data set choose
-        the same; ``tied``: candidates left; ``seconds`` for one choice. The rule "any" chooses
-        blindly.
+    A rule that leaves several candidates splits its choice evenly among them. Where none is known
+    to be right, one counts as right if its outside accuracy is at most ``near`` below the best
+    candidate's. ``regret`` is outside score lost against the best; intervals are over data sets
+    (Student's t). ``stable``: chance that two reruns on one data set choose the same; ``tied``:
+    candidates left; ``seconds`` for one choice. The rule "any" chooses blindly.
     """
     blind = choices[choices["rule"] == choices["rule"].iloc[0]].assign(rule="any", score=0.0)
     every = pd.concat([choices, blind.assign(seconds=0.0)], ignore_index=True)
@@ -336,7 +252,7 @@ def rule_table(choices: pd.DataFrame, *, near: float = 0.01) -> pd.DataFrame:
     ].sum()
     per_set = sums.groupby(data_set).mean().assign(stable=_agreement(every))
     grouped = per_set.groupby(["problem", "rule"], sort=False)
-    degrees = per_set.groupby(["problem", "rule"], sort=False).size() - 1
+    degrees = grouped.size() - 1
     factor = pd.Series(stats.t.ppf(0.975, degrees), index=degrees.index)
     mean, error = grouped.mean(), grouped.sem().mul(factor, axis=0)
     table = pd.DataFrame(
@@ -355,10 +271,10 @@ def rule_table(choices: pd.DataFrame, *, near: float = 0.01) -> pd.DataFrame:
         table[f"regret {metric} low"] = mean[lost] - error[lost]
         table[f"regret {metric} high"] = mean[lost] + error[lost]
     table["seconds"] = mean["seconds"]
-    order = {rule: i for i, rule in enumerate((*RULES, "any"))}
-    problems = {name: i for i, name in enumerate(PROBLEMS)}
+    table["n"] = grouped.size()
+    order = {name: i for i, name in enumerate((*RULES, "any", *PROBLEMS))}
     return table.reset_index().sort_values(
-        ["problem", "rule"], key=lambda names: names.map({**order, **problems}), ignore_index=True
+        ["problem", "rule"], key=lambda names: names.map(order), ignore_index=True
     )
 
 
@@ -370,3 +286,43 @@ def _agreement(every: pd.DataFrame) -> pd.Series:
     crossed = by_candidate.sum() ** 2 - by_candidate.agg(lambda share: (share**2).sum())
     n = every.groupby(data_set)["rerun"].nunique()
     return crossed.groupby(data_set).sum() / (n * (n - 1))
+
+
+def _summary(rows: pd.DataFrame) -> pd.DataFrame:
+    return rule_table(rows).round(6)
+
+
+def rule_estimates(table: pd.DataFrame) -> pd.DataFrame:
+    """Return what the table says, in the schema; a share without an interval gets Wilson's."""
+    stable = [share_interval(*row) for row in table[["stable", "n"]].to_numpy()]
+    with_ends = table.assign(
+        **{"stable low": [one.low for one in stable], "stable high": [one.high for one in stable]}
+    )
+    frames = [
+        with_ends[["problem", "rule", "n"]].assign(
+            quantity=name,
+            estimate=with_ends[name],
+            low=with_ends[f"{name} low"],
+            high=with_ends[f"{name} high"],
+            unit="",
+        )
+        for name in ("right", *(f"regret {metric}" for metric in METRICS), "stable")
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+SIDE_BY_SIDE = Study(
+    name="pmv_rules",
+    settings=RuleSettings,
+    blocks=lambda settings: [*product(settings.problems, range(settings.n_repetitions))],
+    block=rule_block,
+    summarise=_summary,
+    estimate=rule_estimates,
+    figures={"fig-pmv-losses": show.draw_losses},
+    sample={"problems": ("linear",)},
+    notes=(
+        "Rules for choosing a learner: how often right, outside score lost against the best "
+        "candidate with a 95% interval over data sets, how stable, seconds for one choice."
+    ),
+    measured=("seconds",),
+)

@@ -6,23 +6,20 @@ noise levels (section 4) and about the curve's shape (section 2.1) need no furth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+from sklearn.datasets import load_digits
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.model_selection import (
-    KFold,
-    StratifiedKFold,
-    cross_validate,
-    train_test_split,
-)
+from sklearn.model_selection import KFold, StratifiedKFold, cross_validate, train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -33,110 +30,38 @@ from pvf.pmv import (
     perturbed_model_validation,
     with_random_states,
 )
-from studies.kit.results import run_blocks
+from studies.data import datasets
+from studies.kit.estimates import bootstrap_interval, mean_estimates, single_run_range, t_interval
+from studies.kit.study import Settings, Study, setting
+from studies.kit.verdicts import Part, Region
+from studies.pmv2019 import show
 from studies.pmv2019.table1 import steady_fits
 
 __all__ = [
     "DEPTHS",
+    "GRID_DEPTHS",
     "HIDDEN_SIZES",
+    "LEARNERS",
     "MEMORISERS",
+    "TREE_GAPS",
     "as_numbers",
-    "grid_search_depths",
-    "level_picks",
-    "line_fit",
-    "memoriser_slopes",
     "nested_accuracies",
-    "run_depths",
-    "run_hidden_sizes",
+    "picked_sizes",
     "slopes",
-    "tree_gaps",
+    "tuning_data",
 ]
 
 #: Depths of the tree; the paper's figure 3 does not list its own.
-DEPTHS = tuple(range(1, 21))
+_DEPTHS = tuple(range(1, 21))
 
 #: Neurons in the hidden layer, as in section 3.3.2.
-HIDDEN_SIZES = (*range(10, 101, 10), *range(200, 801, 100))
+_SIZES = (*range(10, 101, 10), *range(200, 801, 100))
 
-#: Raised whenever the code below computes something else, so that no old shard is read.
-_VERSION = 2
-_NETWORK_VERSION = 1
-
-
-def as_numbers(X: pd.DataFrame) -> NDArray[np.float64]:
-    """Code a mixed table for trees.
-
-    Parameters
-    ----------
-    X : DataFrame of shape (n_samples, n_features)
-        A column that is not numeric becomes the numbers of its categories, in their order if it
-        has one and alphabetically if not; missing is -1.
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_features)
-
-    Examples
-    --------
-    >>> as_numbers(pd.DataFrame({"age": [30, 40], "job": ["nurse", "cook"]})).tolist()
-    [[30.0, 1.0], [40.0, 0.0]]
-    """
-    columns = [
-        X[name] if pd.api.types.is_numeric_dtype(X[name]) else X[name].astype("category").cat.codes
-        for name in X
-    ]
-    return np.column_stack([column.to_numpy(dtype=float) for column in columns])
-
-
-def memoriser_slopes(
-    X: Any,
-    y: Any,
-    *,
-    learners: Sequence[str] | None = None,
-    noise_levels: Sequence[float] = PAPER_NOISE_LEVELS,
-    n_repeats: int = 5,
-    seed: int = 20190524,
-    n_jobs: int | None = None,
-) -> pd.DataFrame:
-    """Run PMV on learners that memorise, and on one that learns nothing (section 3.2).
-
-    Parameters
-    ----------
-    X, y : arrays of shape (n_samples, n_features) and (n_samples,)
-    learners : sequence of str, optional
-        Keys of `MEMORISERS`; all by default.
-    noise_levels : sequence of float
-    n_repeats : int, default=5
-    seed : int
-    n_jobs : int or None
-        Workers of each PMV run.
-
-    Returns
-    -------
-    DataFrame
-        One row per ``learner``: ``slope`` (signed), ``low`` and ``high`` (95%), and the mean
-        training accuracy at the least and the largest noise, ``first`` and ``last``.
-    """
-    rows = []
-    for name in MEMORISERS if learners is None else learners:
-        result = perturbed_model_validation(
-            MEMORISERS[name],
-            X,
-            y,
-            noise_levels=noise_levels,
-            n_repeats=n_repeats,
-            random_state=seed,
-            n_jobs=n_jobs,
-        )
-        low, high = result.slope_interval
-        order = np.argsort(result.noise_levels)
-        first, last = result.accuracies.mean(axis=0)[order[[0, -1]]]
-        rows.append((name, result.slope, low, high, first, last))
-    return pd.DataFrame(rows, columns=["learner", "slope", "low", "high", "first", "last"])
-
+#: Columns of accuracies, one a noise level.
+_AT = [f"at {level:g}" for level in PAPER_NOISE_LEVELS]
 
 #: Learners that memorise, the same ones held back, and one that learns nothing.
-MEMORISERS: dict[str, Any] = {
+LEARNERS: dict[str, Any] = {
     "tree, unlimited": DecisionTreeClassifier(),
     "tree, depth 5": DecisionTreeClassifier(max_depth=5),
     "forest of 100 unlimited trees": RandomForestClassifier(),
@@ -147,158 +72,133 @@ MEMORISERS: dict[str, Any] = {
 }
 
 
-def run_depths(
-    X: Any,
-    y: Any,
-    *,
-    dataset: str,
-    depths: Sequence[int] = DEPTHS,
-    noise_levels: Sequence[float] = PAPER_NOISE_LEVELS,
-    n_repeats: int = 5,
-    seed: int = 20190524,
-    n_jobs: int | None = None,
-    out: str | Path | None = None,
-    progress: bool | None = None,
-) -> pd.DataFrame:
-    """Run PMV over depths of a decision tree (section 3.3.1).
+# --- data ----------------------------------------------------------------------------------------
 
-    Parameters
-    ----------
-    X, y : arrays of shape (n_samples, n_features) and (n_samples,)
-    dataset : str
-        Name of the data; shards of one name must hold one data set.
-    depths, noise_levels : sequences
-    n_repeats : int, default=5
-        Runs, each with new flips; in one run every depth meets the same ones.
-    seed : int
-    n_jobs, out, progress
-        As in `studies.kit.results.run_blocks`.
 
-    Returns
-    -------
-    DataFrame
-        One row for each ``size`` (the depth), ``repeat`` and ``noise_level``: ``accuracy``.
+class TuningData(NamedTuple):
+    """Features as numbers, and labels."""
 
-    Notes
-    -----
-    A tree of depth d is the top of a deeper tree on the same data, but for which of equally good
-    splits a seed takes, so one deep tree answers for all depths.
+    X: NDArray[np.float64]
+    y: NDArray[np.int64]
+
+
+def as_numbers(X: pd.DataFrame) -> NDArray[np.float64]:
+    """Code categories by their order, or by the alphabet where they have none; missing is -1."""
+    columns = [
+        X[name] if pd.api.types.is_numeric_dtype(X[name]) else X[name].astype("category").cat.codes
+        for name in X
+    ]
+    return np.column_stack([column.to_numpy(dtype=float) for column in columns])
+
+
+@cache
+def tuning_data(name: str) -> TuningData:
+    """Load the data of a tuning experiment, coded for trees and networks.
+
+    "adult" is its training part and "adult, 5%" a stratified sample of it; digits are
+    scikit-learn's, 8 × 8, and MNIST's the part of 10,000 images, with grey values from 0 to 1.
     """
-    accuracies = run_blocks(
-        partial(_depth_block, X=X, y=y),
-        range(n_repeats),
-        study="pmv-depths",
-        settings={"depths": list(depths), "noise_levels": list(noise_levels), "seed": seed},
-        version=[_VERSION, dataset, list(np.shape(X))],
-        out=out,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
-    return accuracies.sort_values(["size", "repeat"], kind="stable", ignore_index=True)
-
-
-def run_hidden_sizes(
-    X: Any,
-    y: Any,
-    *,
-    dataset: str,
-    sizes: Sequence[int] = HIDDEN_SIZES,
-    noise_levels: Sequence[float] = PAPER_NOISE_LEVELS,
-    n_repeats: int = 1,
-    max_iter: int = 200,
-    seed: int = 20190524,
-    n_jobs: int | None = None,
-    out: str | Path | None = None,
-    progress: bool | None = None,
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Run PMV and the error curve over hidden sizes of a network (section 3.3.2).
-
-    Parameters
-    ----------
-    X, y : arrays of shape (n_samples, n_features) and (n_samples,)
-        Features should lie about 0 to 1.
-    dataset : str
-        Name of the data; shards of one name must hold one data set.
-    sizes, noise_levels : sequences
-    n_repeats : int, default=1
-        Runs with new flips, splits and initial weights.
-    max_iter : int, default=200
-        Passes over the data, scikit-learn's default.
-    seed : int
-    n_jobs, out, progress
-        As in `studies.kit.results.run_blocks`.
-
-    Returns
-    -------
-    accuracies : DataFrame
-        As `run_depths`; ``size`` is the number of neurons.
-    errors : DataFrame
-        One row for each ``size`` and ``repeat``: ``training_error`` and ``test_error`` of a network
-        trained on 70% and tested on 30%.
-    """
-    shared: dict[str, Any] = {
-        "version": [_NETWORK_VERSION, dataset, list(np.shape(X)), max_iter],
-        "out": out,
-        "n_jobs": n_jobs,
-        "progress": progress,
+    if name == "digits 0 and 1":
+        X, y = load_digits(n_class=2, return_X_y=True)
+        return TuningData(X / 16, y)
+    if name == "MNIST 0 and 1":
+        data = datasets.load_mnist_pair()
+        return TuningData(data.X.to_numpy() / 255, data.y.to_numpy())
+    loaders = {
+        "breast-cancer": datasets.load_breast_cancer,
+        "adult": datasets.load_adult,
+        "adult, 5%": datasets.load_adult,
+        "connect-4": datasets.load_connect4,
     }
-    settings = {"n_repeats": n_repeats, "seed": seed}
-    make = partial(_network, max_iter=max_iter)
-    accuracies = run_blocks(
-        partial(_size_block, X=X, y=y, make=make),
-        list(sizes),
-        study="pmv-hidden-sizes",
-        settings={**settings, "noise_levels": list(noise_levels)},
-        **shared,
+    if name not in loaders:
+        raise ValueError(f"name must be one of {[*loaders]}, a pair of digits, got {name!r}.")
+    data = loaders[name]()
+    X, y = as_numbers(data.X), data.y.to_numpy()
+    if name == "adult, 5%":
+        X, _, y, _ = train_test_split(X, y, train_size=0.05, stratify=y, random_state=0)
+    return TuningData(X, y)
+
+
+def _at_hand(settings: Any) -> list[str]:
+    """Name the data sets of a study, with those of the optional ones that are on this machine."""
+    names = [*settings.data]
+    for name in settings.where_present:
+        try:
+            tuning_data(name)
+        except datasets.DataUnavailableError:
+            continue
+        names.append(name)
+    return names
+
+
+# --- blocks --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TuningSettings(Settings):
+    """Settings of the experiments on trees."""
+
+    data: tuple = setting(
+        ("breast-cancer",), "Data sets.", full=("breast-cancer", "adult, 5%", "adult")
     )
-    errors = run_blocks(
-        partial(_error_block, X=X, y=y, make=make),
-        list(sizes),
-        study="pmv-error-curve",
-        settings=settings,
-        **shared,
-    )
-    return accuracies, errors
+    where_present: tuple = setting((), "Where they are on this machine.", full=("connect-4",))
+    n_repeats: int = setting(5, "Runs.", full=50, paper="5", low=2)
+    seed: int = setting(20190524, "Key of flips, trees and folds.", low=0)
+
+
+@dataclass(frozen=True)
+class GapSettings(TuningSettings):
+    """Settings of the gaps of an unlimited tree."""
+
+    data: tuple = setting(("breast-cancer",), "Data sets.", full=("breast-cancer", "adult"))
+    n_repeats: int = setting(5, "Runs.", full=10, paper="5", low=2)
+
+
+@dataclass(frozen=True)
+class MemoriserSettings(TuningSettings):
+    """Settings of the learners that memorise."""
+
+    data: tuple = setting(("breast-cancer",), "Data sets.", full=("breast-cancer", "adult, 5%"))
+    trees_only: tuple = setting((), "Data sets that meet trees alone.", full=("adult",))
+    noise_levels: tuple = setting((0.0, 0.1, 0.2, 0.3, 0.4, 0.5), "Shares of flipped labels.")
+    n_repeats: int = setting(2, "Runs.", full=3, paper="1", low=2)
+
+
+@dataclass(frozen=True)
+class NetworkSettings(Settings):
+    """Settings of the networks with one hidden layer."""
+
+    n_digits_runs: int = setting(2, "Runs on scikit-learn's digits.", paper="–", low=1)
+    n_mnist_runs: int = setting(0, "Runs on MNIST.", full=1, paper="1", low=0)
+    sizes: tuple = setting((10, 40, 100), "Neurons.", full=_SIZES, paper="10 to 800")
+    max_iter: int = setting(50, "Passes over the data.", low=1)
+    seed: int = setting(20190524, "Key of flips, splits and first weights.", low=0)
 
 
 @steady_fits()
-def _depth_block(
-    block: int,
-    *,
-    X: Any,
-    y: Any,
-    depths: Sequence[int],
-    noise_levels: Sequence[float],
-    seed: int,
-) -> pd.DataFrame:
-    rows = []
-    for i, level in enumerate(noise_levels):
+def depth_block(key: tuple[str, int], settings: TuningSettings) -> pd.DataFrame:
+    """Run PMV over depths once: the top of one deep tree is the tree of a smaller depth.
+
+    But for which of equally good splits a seed takes, that is.
+    """
+    dataset, repeat = key
+    X, y = tuning_data(dataset)
+    found = {"dataset": dataset, "size": _DEPTHS, "repeat": repeat}
+    for i, (level, column) in enumerate(zip(PAPER_NOISE_LEVELS, _AT, strict=True)):
         # the keys of `perturbed_model_validation`
-        key = np.random.SeedSequence(seed, spawn_key=(block * len(noise_levels) + i,))
-        flip_rng, model_rng = (np.random.default_rng(child) for child in key.spawn(2))
+        place = repeat * len(_AT) + i
+        keys = np.random.SeedSequence(settings.seed, spawn_key=(place,)).spawn(2)
+        flip_rng, model_rng = (np.random.default_rng(child) for child in keys)
         labels = flip_labels(y, level, flip_rng)
-        tree = with_random_states(DecisionTreeClassifier(max_depth=max(depths)), model_rng)
-        scores = nested_accuracies(tree.fit(X, labels), X, labels, depths)
-        rows += [(d, block, level, score) for d, score in zip(depths, scores, strict=True)]
-    return pd.DataFrame(rows, columns=["size", "repeat", "noise_level", "accuracy"])
+        tree = with_random_states(DecisionTreeClassifier(max_depth=max(_DEPTHS)), model_rng)
+        found[column] = nested_accuracies(tree.fit(X, labels), X, labels, _DEPTHS)
+    return pd.DataFrame(found).round(6)
 
 
 def nested_accuracies(
     tree: DecisionTreeClassifier, X: Any, y: Any, depths: Sequence[int]
 ) -> NDArray[np.float64]:
-    """Return the accuracies of the tops of a tree.
-
-    Parameters
-    ----------
-    tree : DecisionTreeClassifier
-        Fitted.
-    X, y : arrays of shape (n_samples, n_features) and (n_samples,)
-    depths : sequence of int
-        Where the tree is cut; a cut below its leaves leaves it whole.
-
-    Returns
-    -------
-    ndarray of shape (n_depths,)
+    """Return the accuracies of the tops of a fitted tree, cut at some depths.
 
     Examples
     --------
@@ -322,282 +222,411 @@ def nested_accuracies(
     return np.array([found[cut] for cut in depths])
 
 
-def _network(size: int, *, max_iter: int) -> MLPClassifier:
-    return MLPClassifier((size,), max_iter=max_iter)
+def _by_size(rows: pd.DataFrame) -> pd.DataFrame:
+    """Order rows by data set, as they came, then by size and run."""
+    place = rows["dataset"].map({name: i for i, name in enumerate(rows["dataset"].unique())})
+    ordered = rows.assign(place=place).sort_values(["place", "size", "repeat"], ignore_index=True)
+    return ordered.drop(columns="place")
 
 
-@steady_fits()
-def _size_block(
-    block: int,
-    *,
-    X: Any,
-    y: Any,
-    make: Any,
-    noise_levels: Sequence[float],
-    n_repeats: int,
-    seed: int,
-) -> pd.DataFrame:
-    result = perturbed_model_validation(
-        make(block),
-        X,
-        y,
-        noise_levels=noise_levels,
-        n_repeats=n_repeats,
-        random_state=seed,
-    )
-    frame = result.to_frame()
-    frame.insert(0, "size", block)
-    return frame
+def _seeds(seed: int, run: int) -> list[int]:
+    """Return the seeds of a run's tree or split, and of its folds or weights."""
+    return [int(s) for s in np.random.SeedSequence(seed, spawn_key=(run,)).generate_state(2)]
 
 
-@steady_fits()
-def _error_block(
-    block: int, *, X: Any, y: Any, make: Any, n_repeats: int, seed: int
-) -> pd.DataFrame:
-    rows = []
-    for repeat in range(n_repeats):
-        split, weights = np.random.SeedSequence(seed, spawn_key=(repeat,)).generate_state(2)
-        X_train, X_test, y_train, y_test = train_test_split(
-            X, y, test_size=0.3, stratify=y, random_state=int(split)
-        )
-        model = make(block).set_params(random_state=int(weights))
-        model.fit(X_train, y_train)
-        errors = 1 - model.score(X_train, y_train), 1 - model.score(X_test, y_test)
-        rows.append((block, repeat, *errors))
-    return pd.DataFrame(rows, columns=["size", "repeat", "training_error", "test_error"])
-
-
-def slopes(accuracies: pd.DataFrame, levels: Sequence[float] | None = None) -> pd.DataFrame:
-    """Fit the slope of each size and repeat, from all noise levels or from some.
-
-    Parameters
-    ----------
-    accuracies : DataFrame
-        From `run_depths` or `run_hidden_sizes`.
-    levels : sequence of float, optional
-        Two or more of its noise levels; all by default.
-
-    Returns
-    -------
-    DataFrame
-        ``size``, ``repeat``, ``slope`` (absolute), and ``picked``: whether it is the largest of
-        its repeat. Of equal slopes the smallest size is picked.
-    """
-    used = accuracies if levels is None else accuracies[accuracies["noise_level"].isin(levels)]
-    wide = used.pivot_table(index="noise_level", columns=["size", "repeat"], values="accuracy")
-    fitted = np.abs(np.polyfit(wide.index.to_numpy(), wide.to_numpy(), 1)[0])
-    # slopes that differ by rounding alone are equal
-    table = pd.DataFrame({"slope": fitted.round(12)}, index=wide.columns).reset_index()
-    table = table.sort_values(["repeat", "size"], ignore_index=True)
-    table["picked"] = table.index.isin(table.groupby("repeat")["slope"].idxmax())
-    return table
-
-
-def grid_search_depths(
-    X: Any,
-    y: Any,
-    *,
-    dataset: str,
-    depths: Sequence[int] = DEPTHS,
-    n_repeats: int = 5,
-    folds: str = "stratified",
-    seed: int = 20190524,
-    n_jobs: int | None = None,
-    out: str | Path | None = None,
-    progress: bool | None = None,
-) -> list[int]:
-    """Choose the depth by grid search with ten folds, again and again.
-
-    Parameters
-    ----------
-    X, y : arrays of shape (n_samples, n_features) and (n_samples,)
-    dataset : str
-        Name of the data; shards of one name must hold one data set.
-    depths : sequence of int
-    n_repeats : int, default=5
-    folds : {"stratified", "in order", "shuffled"}, default="stratified"
-        How the ten folds are cut: as `GridSearchCV` does by itself; as runs of consecutive rows; or
-        anew in each run, stratified. Only with the last do runs differ by more than the trees'
-        seeds.
-    seed : int
-    n_jobs, out, progress
-        As in `studies.kit.results.run_blocks`.
-
-    Returns
-    -------
-    list of int
-        The depth that each run picks: of equal mean accuracies the smallest, as `GridSearchCV`
-        does. One deep tree a fold answers for all depths, see `run_depths`.
-    """
-    return run_blocks(
-        partial(_grid_block, X=X, y=y),
-        range(n_repeats),
-        study="pmv-grid-search",
-        settings={"depths": list(depths), "folds": folds, "seed": seed},
-        version=[_VERSION, dataset, list(np.shape(X))],
-        out=out,
-        n_jobs=n_jobs,
-        progress=progress,
-    )["depth"].tolist()
-
-
-@steady_fits()
-def _grid_block(
-    block: int, *, X: Any, y: Any, depths: Sequence[int], folds: str, seed: int
-) -> pd.DataFrame:
-    tree_seed, fold_seed = _grid_seeds(seed, block)
-    scores = []
-    for train, test in _ten_folds(folds, fold_seed).split(X, y):
-        tree = DecisionTreeClassifier(max_depth=max(depths), random_state=tree_seed)
-        tree.fit(X[train], y[train])
-        scores.append(nested_accuracies(tree, X[test], y[test], depths))
-    means = np.mean(scores, axis=0).round(12)  # means that differ by rounding alone are equal
-    best = min(depth for depth, mean in zip(depths, means, strict=True) if mean == means.max())
-    return pd.DataFrame({"run": [block], "depth": [best]})
-
-
-def _grid_seeds(seed: int, run: int) -> tuple[int, int]:
-    tree_seed, fold_seed = np.random.SeedSequence(seed, spawn_key=(run,)).generate_state(2)
-    return int(tree_seed), int(fold_seed)
-
-
-def tree_gaps(
-    X: Any,
-    y: Any,
-    *,
-    dataset: str,
-    n_repeats: int = 5,
-    folds: str = "in order",
-    seed: int = 20190524,
-    n_jobs: int | None = None,
-    out: str | Path | None = None,
-    progress: bool | None = None,
-) -> NDArray[np.float64]:
-    """Measure the gap of an unlimited tree under ten-fold cross-validation, again and again.
-
-    Parameters
-    ----------
-    X, y : arrays of shape (n_samples, n_features) and (n_samples,)
-    dataset : str
-        Name of the data; shards of one name must hold one data set.
-    n_repeats : int, default=5
-    folds : {"in order", "stratified", "shuffled"}, default="in order"
-        As in `grid_search_depths`; the paper's Table 1 was made with folds in order.
-    seed : int
-    n_jobs, out, progress
-        As in `studies.kit.results.run_blocks`.
-
-    Returns
-    -------
-    ndarray of shape (n_repeats,)
-        Mean training less mean test accuracy.
-    """
-    return run_blocks(
-        partial(_gap_block, X=X, y=y),
-        range(n_repeats),
-        study="pmv-tree-gaps",
-        settings={"folds": folds, "seed": seed},
-        version=[_VERSION, dataset, list(np.shape(X))],
-        out=out,
-        n_jobs=n_jobs,
-        progress=progress,
-    )["gap"].to_numpy()
-
-
-@steady_fits()
-def _gap_block(block: int, *, X: Any, y: Any, folds: str, seed: int) -> pd.DataFrame:
-    tree_seed, fold_seed = _grid_seeds(seed, block)
-    scores = cross_validate(
-        DecisionTreeClassifier(random_state=tree_seed),
-        X,
-        y,
-        cv=_ten_folds(folds, fold_seed),
-        return_train_score=True,
-    )
-    gap = scores["train_score"].mean() - scores["test_score"].mean()
-    return pd.DataFrame({"run": [block], "gap": [gap]})
-
-
-def _ten_folds(folds: str, seed: int) -> KFold | StratifiedKFold:
+def ten_folds(folds: str, seed: int) -> KFold | StratifiedKFold:
+    """Cut ten folds as `GridSearchCV` does, as runs of consecutive rows, or anew in each run."""
     if folds == "shuffled":
         return StratifiedKFold(10, shuffle=True, random_state=seed)
-    if folds not in {"in order", "stratified"}:
-        raise ValueError(
-            f"folds must be one of 'in order', 'stratified', 'shuffled', got {folds!r}."
-        )
     return KFold(10) if folds == "in order" else StratifiedKFold(10)
 
 
-def level_picks(accuracies: pd.DataFrame, n_levels: int = 2) -> pd.DataFrame:
-    """Say which size each choice of few noise levels picks (section 4).
-
-    Parameters
-    ----------
-    accuracies : DataFrame
-        From `run_depths` or `run_hidden_sizes`; level 0 must be among its levels.
-    n_levels : int, default=2
-        How many levels above 0 are used beside the data as they are.
-
-    Returns
-    -------
-    DataFrame
-        One row for each choice of levels and ``repeat``: ``levels``, ``picked``, and
-        ``picked_by_all``, the size that all levels pick.
-
-    Raises
-    ------
-    ValueError
-        If level 0 is not there.
-    """
-    every = sorted(set(accuracies["noise_level"].tolist()))
-    if every[0] != 0:
-        raise ValueError(f"accuracies must hold noise level 0, got {every}.")
-    by_all = _picked(slopes(accuracies))
-    rows = []
-    for chosen in combinations(every[1:], n_levels):
-        picked = _picked(slopes(accuracies, [0.0, *chosen]))
-        rows += [
-            (tuple(float(level) for level in chosen), repeat, size, by_all[repeat])
-            for repeat, size in picked.items()
-        ]
-    return pd.DataFrame(rows, columns=["levels", "repeat", "picked", "picked_by_all"])
+@steady_fits()
+def grid_block(key: tuple[str, str, int], settings: TuningSettings) -> pd.DataFrame:
+    """Choose the depth by grid search; of equal mean accuracies the smallest."""
+    dataset, folds, run = key
+    X, y = tuning_data(dataset)
+    tree_seed, fold_seed = _seeds(settings.seed, run)
+    scores = []
+    for train, test in ten_folds(folds, fold_seed).split(X, y):
+        tree = DecisionTreeClassifier(max_depth=max(_DEPTHS), random_state=tree_seed)
+        scores.append(nested_accuracies(tree.fit(X[train], y[train]), X[test], y[test], _DEPTHS))
+    means = np.mean(scores, axis=0).round(12)  # means that differ by rounding alone are equal
+    row = {"dataset": dataset, "folds": folds, "run": run, "depth": _DEPTHS[means.argmax()]}
+    return pd.DataFrame([row])
 
 
-def _picked(table: pd.DataFrame) -> dict[int, int]:
-    chosen = table[table["picked"]]
-    return dict(zip(chosen["repeat"], chosen["size"], strict=True))
+@steady_fits()
+def gap_block(key: tuple[str, str, int], settings: GapSettings) -> pd.DataFrame:
+    """Measure the mean training less the mean test accuracy of an unlimited tree."""
+    dataset, folds, run = key
+    tree_seed, fold_seed = _seeds(settings.seed, run)
+    scores = cross_validate(
+        DecisionTreeClassifier(random_state=tree_seed),
+        *tuning_data(dataset),
+        cv=ten_folds(folds, fold_seed),
+        return_train_score=True,
+    )
+    gap = scores["train_score"].mean() - scores["test_score"].mean()
+    return pd.DataFrame([{"dataset": dataset, "folds": folds, "run": run, "gap": gap}]).round(6)
 
 
-def line_fit(accuracies: pd.DataFrame) -> pd.DataFrame:
-    """Say how straight accuracy falls in the noise (section 2.1).
-
-    Parameters
-    ----------
-    accuracies : DataFrame
-        From `run_depths` or `run_hidden_sizes`.
-
-    Returns
-    -------
-    DataFrame
-        One row for each ``size`` and ``repeat``: ``slope`` (signed), ``r_squared`` of the line,
-        ``largest_residual`` from it, and ``bend``, how far the fitted parabola lies below its own
-        chord at the middle of the range, in accuracy (negative: above).
-    """
-    rows = []
-    for (size, repeat), run in accuracies.groupby(["size", "repeat"]):
-        levels, values = run["noise_level"].to_numpy(), run["accuracy"].to_numpy()
-        slope, intercept = np.polyfit(levels, values, 1)
-        residuals = values - slope * levels - intercept
-        spread = ((values - values.mean()) ** 2).sum()
-        curvature = np.polyfit(levels, values, 2)[0]
-        rows.append(
-            {
-                "size": size,
-                "repeat": repeat,
-                "slope": slope,
-                "r_squared": 1 - (residuals**2).sum() / spread if spread > 0 else np.nan,
-                "largest_residual": np.abs(residuals).max(),
-                "bend": curvature * np.ptp(levels) ** 2 / 4,
-            }
+@steady_fits()
+def network_block(key: tuple[str, int], settings: NetworkSettings) -> pd.DataFrame:
+    """Run PMV on networks of one size, and measure their errors on splits of 70:30."""
+    dataset, size = key
+    X, y = tuning_data(dataset)
+    n = settings.n_digits_runs if dataset.startswith("digits") else settings.n_mnist_runs
+    network = MLPClassifier((size,), max_iter=settings.max_iter)
+    result = perturbed_model_validation(
+        network, X, y, noise_levels=PAPER_NOISE_LEVELS, n_repeats=n, random_state=settings.seed
+    )
+    found = pd.DataFrame(result.accuracies, columns=_AT)
+    found.insert(0, "dataset", dataset)
+    found.insert(1, "size", size)
+    found.insert(2, "repeat", range(n))
+    errors = []
+    for repeat in range(n):
+        split, weights = _seeds(settings.seed, repeat)
+        X_train, X_test, y_train, y_test = train_test_split(
+            X, y, test_size=0.3, stratify=y, random_state=split
         )
-    return pd.DataFrame(rows)
+        model = MLPClassifier((size,), max_iter=settings.max_iter, random_state=weights)
+        model.fit(X_train, y_train)
+        errors.append((1 - model.score(X_train, y_train), 1 - model.score(X_test, y_test)))
+    found[["training_error", "test_error"]] = np.array(errors)
+    return found.round(6)
+
+
+def memoriser_block(key: tuple[str, str], settings: MemoriserSettings) -> pd.DataFrame:
+    """Run PMV on one learner: slope, and training accuracy at the least and the most noise."""
+    dataset, learner = key
+    result = perturbed_model_validation(
+        LEARNERS[learner],
+        *tuning_data(dataset),
+        noise_levels=settings.noise_levels,
+        n_repeats=settings.n_repeats,
+        random_state=settings.seed,
+    )
+    order = np.argsort(result.noise_levels)
+    first, last = result.accuracies.mean(axis=0)[order[[0, -1]]]
+    row = (dataset, learner, result.slope, *result.slope_interval, first, last)
+    columns = ["dataset", "learner", "slope", "low", "high", "first", "last"]
+    return pd.DataFrame([row], columns=columns).round(6)
+
+
+def _memoriser_blocks(settings: MemoriserSettings) -> list[tuple[str, str]]:
+    names = [*settings.data, *settings.trees_only]
+    names += [name for name in _at_hand(settings) if name not in names]
+    return [
+        (name, learner)
+        for name in names
+        for learner in LEARNERS
+        if name in settings.data or learner.startswith("tree")
+    ]
+
+
+def _depth_blocks(settings: TuningSettings) -> list[Any]:
+    return [(name, run) for name in _at_hand(settings) for run in range(settings.n_repeats)]
+
+
+def _fold_blocks(settings: TuningSettings, kinds: Sequence[str]) -> list[Any]:
+    return [
+        (name, folds, run)
+        for name in _at_hand(settings)
+        for folds in kinds
+        for run in range(settings.n_repeats)
+    ]
+
+
+def _grid_blocks(settings: TuningSettings) -> list[Any]:
+    return _fold_blocks(settings, ("stratified", "shuffled"))
+
+
+def _gap_blocks(settings: GapSettings) -> list[Any]:
+    return _fold_blocks(settings, ("in order", "stratified", "shuffled"))
+
+
+def _network_blocks(settings: NetworkSettings) -> list[Any]:
+    names = ["digits 0 and 1", *(["MNIST 0 and 1"] if settings.n_mnist_runs else [])]
+    return [(name, size) for name in names for size in settings.sizes]
+
+
+# --- estimates -----------------------------------------------------------------------------------
+
+
+def _levels(table: pd.DataFrame) -> list[float]:
+    return [float(name[3:]) for name in table if name.startswith("at ")]
+
+
+def slopes(table: pd.DataFrame, levels: Sequence[float] | None = None) -> NDArray[np.float64]:
+    """Fit the absolute slope of each row, from all noise levels or from some.
+
+    Slopes that differ by rounding alone are equal.
+    """
+    levels = _levels(table) if levels is None else levels
+    values = table[[f"at {level:g}" for level in levels]].to_numpy()
+    return np.abs(np.polyfit(levels, values.T, 1)[0]).round(12)
+
+
+def picked_sizes(table: pd.DataFrame, levels: Sequence[float] | None = None) -> NDArray[np.int64]:
+    """Return the size that each run picks, the one with the largest slope, the smallest of equal.
+
+    ``table`` holds one data set.
+    """
+    found = table[["size", "repeat"]].assign(slope=slopes(table, levels))
+    found = found.sort_values(["repeat", "size"], ignore_index=True)
+    return found.loc[found.groupby("repeat")["slope"].idxmax(), "size"].to_numpy()
+
+
+def largest_residuals(table: pd.DataFrame) -> NDArray[np.float64]:
+    """Return how far each row's curve leaves its fitted line, in accuracy."""
+    levels = _levels(table)
+    values = table[[f"at {level:g}" for level in levels]].to_numpy()
+    slope, intercept = np.polyfit(levels, values.T, 1)
+    return np.abs(values - slope[:, None] * levels - intercept[:, None]).max(axis=1)
+
+
+def _alike(values: ArrayLike, reach: float = 0) -> float:
+    """Return the share of pairs of different runs that lie within a reach of each other."""
+    x = np.asarray(values, dtype=float).ravel()
+    near = np.abs(x[:, None] - x) <= reach
+    return float((near.sum() - len(x)) / (len(x) * (len(x) - 1)))
+
+
+def _pick_rows(dataset: str, method: str, picked: NDArray[np.int64]) -> list[dict[str, Any]]:
+    """Describe the depths that runs pick: the share of each, the median, and pairs that agree."""
+    rng = np.random.default_rng(0)
+    n, few = len(picked), min(len(picked), 5)
+    fives = [_alike(rng.choice(picked, few, replace=False)) for _ in range(2000)]
+    low, high = np.quantile(picked, [0.025, 0.975], method="inverted_cdf")
+    # a bootstrapped pair of one run with itself is no pair
+    agree = _jackknife(picked)
+    median = bootstrap_interval(picked, np.median, n_resamples=2000)
+    key = {"dataset": dataset, "method": method, "size": 0, "noise": -1.0}
+    rows: list[dict[str, Any]] = [
+        {**key, "quantity": "depth", **median._asdict(), "run_low": low, "run_high": high},
+        {
+            **key,
+            "quantity": "pairs alike",
+            **agree,
+            "run_low": single_run_range(fives)[0],
+            "run_high": single_run_range(fives)[1],
+        },
+    ]
+    return rows + [
+        {
+            **key,
+            "size": size,
+            "quantity": "picks",
+            "estimate": float((picked == size).mean()),
+            "n": n,
+        }
+        for size in _DEPTHS
+    ]
+
+
+def _jackknife(picked: NDArray[np.int64]) -> dict[str, float]:
+    """Return the share of pairs that agree, with an interval from leaving out one run at a time."""
+    n, share = len(picked), _alike(picked)
+    if n < 3:
+        return {"estimate": share, "low": np.nan, "high": np.nan, "n": n}
+    without = np.array([_alike(np.delete(picked, i)) for i in range(n)])
+    error = np.sqrt((n - 1) / n * ((without - without.mean()) ** 2).sum())
+    half = float(stats.t.ppf(0.975, n - 1) * error)
+    return {"estimate": share, "low": share - half, "high": share + half, "n": n}
+
+
+def _frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    keys = ["dataset", "method", "size", "noise", "quantity"]
+    columns = [*keys, "estimate", "low", "high", "n", "unit", "run_low", "run_high"]
+    return pd.DataFrame(rows).reindex(columns=columns).assign(unit="")
+
+
+def depth_estimates(depths: pd.DataFrame) -> pd.DataFrame:
+    """Return curves, slopes, picks and their agreement, and how straight the curves are."""
+    table = depths.assign(slope=slopes(depths), straight=largest_residuals(depths) < 0.03)
+    table["straight"] = table["straight"].astype(float)
+    frames = [
+        mean_estimates(table, ["dataset", "size"], ["slope"], over="repeat").assign(noise=-1.0)
+    ]
+    levels = [f"at {level:g}" for level in _levels(depths)]
+    curves = mean_estimates(table, ["dataset", "size"], levels, over="repeat")
+    curves["noise"] = curves["quantity"].str.removeprefix("at ").astype(float)
+    frames.append(curves.assign(quantity="accuracy"))
+    whole = mean_estimates(table, ["dataset"], ["straight"], over="repeat")
+    every = mean_estimates(table.assign(dataset="all"), ["dataset"], ["straight"], over="repeat")
+    frames += [whole.assign(size=0, noise=-1.0), every.assign(size=0, noise=-1.0)]
+    rows: list[dict[str, Any]] = []
+    for name, part in depths.groupby("dataset", sort=False):
+        rows += _pick_rows(str(name), "PMV", picked_sizes(part)) + _level_rows(str(name), part)
+    columns = pd.concat([frame.assign(method="PMV") for frame in frames], ignore_index=True)
+    return pd.concat([columns, _frame(rows)], ignore_index=True)[[*_frame(rows).columns]]
+
+
+def _level_rows(dataset: str, table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Say how often two noise levels above 0 pick what all pick, and two runs with all the same."""
+    by_all, every = picked_sizes(table), _levels(table)
+    pairs = [picked_sizes(table, [0.0, *chosen]) for chosen in combinations(every[1:], 2)]
+    apart = np.abs(np.array(pairs) - by_all)
+    shares = {
+        "two levels: same": (apart == 0).mean(axis=0),
+        "two levels: one apart": (apart <= 1).mean(axis=0),
+        "two runs: same": [_alike(by_all)],
+        "two runs: one apart": [_alike(by_all, 1)],
+    }
+    key = {"dataset": dataset, "method": "PMV", "size": 0, "noise": -1.0}
+    return [
+        {**key, "quantity": name, **t_interval(values)._asdict()} for name, values in shares.items()
+    ]
+
+
+def grid_estimates(grid: pd.DataFrame) -> pd.DataFrame:
+    """Return the depths that grid search picks, for each way to cut folds."""
+    methods = {"stratified": "grid search", "shuffled": "grid search, shuffled"}
+    rows: list[dict[str, Any]] = []
+    for (name, folds), runs in grid.groupby(["dataset", "folds"], sort=False):
+        rows += _pick_rows(str(name), methods[str(folds)], runs["depth"].to_numpy())
+    return _frame(rows)
+
+
+def gap_estimates(gaps: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean gap for each way to cut folds, and where one more run is expected."""
+    found = mean_estimates(gaps, ["dataset", "folds"], ["gap"], over="run")
+    half = (found["high"] - found["estimate"]) * np.sqrt(found["n"] + 1)
+    return found.assign(run_low=found["estimate"] - half, run_high=found["estimate"] + half)
+
+
+def network_estimates(hidden: pd.DataFrame) -> pd.DataFrame:
+    """Return the slope and the errors of networks of each size."""
+    quantities = ["slope", "training_error", "test_error"]
+    table = hidden.assign(slope=slopes(hidden))
+    return mean_estimates(table, ["dataset", "size"], quantities, over="repeat")
+
+
+def memoriser_estimates(found: pd.DataFrame) -> pd.DataFrame:
+    """Return each learner's slope with its interval, and its training accuracies."""
+    long = found.melt(
+        ["dataset", "learner", "low", "high"], ["slope", "first", "last"], var_name="quantity"
+    ).rename(columns={"value": "estimate"})
+    long.loc[long["quantity"] != "slope", ["low", "high"]] = np.nan
+    return long.assign(n=np.nan, unit="")
+
+
+# --- claims --------------------------------------------------------------------------------------
+
+
+def _with_grid(estimates: pd.DataFrame) -> pd.DataFrame:
+    """Put the committed picks of grid search below those of PMV."""
+    grid = GRID_DEPTHS.estimate(GRID_DEPTHS.committed()[0])
+    both = pd.concat([estimates, grid], ignore_index=True)
+    both = both[both["quantity"].isin(["depth", "pairs alike"])]
+    return both.set_index(["quantity", "dataset", "method"])
+
+
+def _apart(first: pd.Series, second: pd.Series) -> tuple[float, float, float, float]:
+    """Return the difference of two independent estimates with its interval."""
+    mean = first["estimate"] - second["estimate"]
+    below = np.hypot(first["estimate"] - first["low"], second["high"] - second["estimate"])
+    above = np.hypot(first["high"] - first["estimate"], second["estimate"] - second["low"])
+    return float(mean), float(mean - below), float(mean + above), float(first["n"])
+
+
+_NUMBERS = ["estimate", "low", "high", "n", "run_low", "run_high"]
+
+
+def depth_parts(estimates: pd.DataFrame, entry: Mapping[str, Any]) -> list[Part]:
+    """PMV-6: medians of PMV and grid search lie close; the printed depths occur among our runs."""
+    both, parts = _with_grid(estimates), []
+    for name in ("breast-cancer", "adult"):
+        runs = [both.loc[("depth", name, method)] for method in ("PMV", "grid search")]
+        mean, low, high, n = _apart(*runs)
+        says = f"{name}: medians at most two levels apart"
+        parts.append(Part(says, mean, low, high, n, region=Region(-2, 2)))
+        for run, method in zip(runs, ("pmv", "grid"), strict=True):
+            depth = entry["numbers"][method][name.replace("-", "_")]
+            estimate, low, high, n, least, most = map(float, run[_NUMBERS])
+            says = f"{name}: depth by {method}"
+            part = Part(says, estimate, low, high, n, run_low=least, run_high=most)
+            parts.append(replace(part, paper=(float(depth),)))
+    return [*parts, Part("connect-4", untestable="the file of Connect-4 is not here")]
+
+
+def stability_parts(estimates: pd.DataFrame, entry: Mapping[str, Any]) -> list[Part]:
+    """PMV-7: more pairs of PMV runs pick one depth than of grid searches with shuffled folds."""
+    both, parts = _with_grid(estimates), []
+    printed = entry["numbers"]
+    for name in ("breast-cancer", "adult, 5%"):
+        first = both.loc[("pairs alike", name, "PMV")]
+        second = both.loc[("pairs alike", name, "grid search, shuffled")]
+        paper = (_alike(printed["pmv"]) - _alike(printed["grid"]),)
+        parts.append(
+            Part(
+                f"{name}: pairs of PMV runs that agree, less pairs of grid searches",
+                *_apart(first, second),
+                region=Region.read("> 0"),
+                paper=paper if name == "breast-cancer" else (),
+                run_low=float(first["run_low"] - second["run_high"]),
+                run_high=float(first["run_high"] - second["run_low"]),
+            )
+        )
+    return parts
+
+
+# --- studies -------------------------------------------------------------------------------------
+
+MEMORISERS = Study(
+    name="pmv_memorisers",
+    settings=MemoriserSettings,
+    blocks=_memoriser_blocks,
+    block=memoriser_block,
+    estimate=memoriser_estimates,
+    sample={"data": ("breast-cancer",), "trees_only": (), "where_present": ()},
+    notes="PMV of learners that memorise, of the same held back, and of one that can't learn.",
+)
+
+TREE_GAPS = Study(
+    name="pmv_tree_gaps",
+    settings=GapSettings,
+    blocks=_gap_blocks,
+    block=gap_block,
+    estimate=gap_estimates,
+    notes="Training less test accuracy of an unlimited tree, for three ways to cut ten folds.",
+)
+
+GRID_DEPTHS = Study(
+    name="pmv_grid_depths",
+    settings=TuningSettings,
+    blocks=_grid_blocks,
+    block=grid_block,
+    estimate=grid_estimates,
+    notes="Depth of a tree as grid search with ten folds picks it, 50 runs for each kind.",
+)
+
+DEPTHS = Study(
+    name="pmv_depths",
+    settings=TuningSettings,
+    blocks=_depth_blocks,
+    block=depth_block,
+    summarise=_by_size,
+    estimate=depth_estimates,
+    figures={"fig-pmv-depths": show.draw_depths, "fig-pmv-curves": show.draw_curves},
+    claims={"PMV-6": depth_parts, "PMV-7": stability_parts},
+    sample={"data": ("breast-cancer",), "where_present": (), "n_repeats": 5},
+    notes="Training accuracy of trees of depth 1 to 20 (size) at each noise level, 50 runs.",
+)
+
+HIDDEN_SIZES = Study(
+    name="pmv_hidden_sizes",
+    settings=NetworkSettings,
+    blocks=_network_blocks,
+    block=network_block,
+    summarise=_by_size,
+    estimate=network_estimates,
+    figures={"fig-pmv-hidden": show.draw_hidden_sizes},
+    sample={"n_digits_runs": 1, "n_mnist_runs": 0},
+    notes=(
+        "Training accuracy of networks with one hidden layer (size: neurons) at each noise "
+        "level, and the errors of a 70:30 split; 50 passes over the data."
+    ),
+)

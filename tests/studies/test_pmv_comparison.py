@@ -11,13 +11,15 @@ from sklearn.model_selection import train_test_split
 
 import pvf
 from studies.pmv2019 import rules as comparison
+from studies.pmv2019 import show
 
-FEW = {"n_repetitions": 2, "n_reruns": 2, "n_fresh": 500}
+SETTINGS = comparison.RuleSettings(problems=("clusters 2.0",), n_repetitions=2)
 
 
 @pytest.fixture(name="choices", scope="module")
 def _choices():
-    return comparison.run_rules("clusters 2.0", **FEW)
+    blocks = comparison.SIDE_BY_SIDE.blocks(SETTINGS)
+    return pd.concat([comparison.rule_block(key, SETTINGS) for key in blocks], ignore_index=True)
 
 
 def key_of(repetition, problem="clusters 2.0"):
@@ -37,7 +39,7 @@ def test_every_rule_scores_every_candidate(choices):
 def test_scores_are_those_of_the_rules_done_by_hand(choices):
     """PMV, hold-out and PVF of one candidate, with the keys of its data set and rerun."""
     data_key, model_key, _, rerun_key = key_of(1)
-    problem = comparison.make_problem("clusters 2.0", data_key, n_fresh=500)
+    problem = comparison.make_problem("clusters 2.0", data_key)
     model = problem.candidates["x1, x2"]
     first, second = np.random.default_rng(model_key).integers(2**31, size=2).tolist()
     # alphabetical: the logistic regression's seed comes before SMOTE's
@@ -70,7 +72,7 @@ def test_scores_are_those_of_the_rules_done_by_hand(choices):
 def test_candidates_are_smote_and_logistic_regression_on_a_pair(choices):
     """The outside score of (x1, x3) equals the two steps written out, on all of the data set."""
     data_key, model_key, *_ = key_of(0)
-    problem = comparison.make_problem("clusters 2.0", data_key, n_fresh=500)
+    problem = comparison.make_problem("clusters 2.0", data_key)
     # (x1, x3) is the second candidate and has the third and fourth seed
     seeds = np.random.default_rng(model_key).integers(2**31, size=4).tolist()
     pair = [0, 2]
@@ -79,15 +81,6 @@ def test_candidates_are_smote_and_logistic_regression_on_a_pair(choices):
     expected = f1_score(problem.y_outside, fitted.predict(problem.X_outside[:, pair]))
     rows = choices.query("repetition == 0 and candidate == 'x1, x3'")
     assert rows["F1"].tolist() == pytest.approx([expected] * len(rows))
-
-
-def test_workers_do_not_change_choices(choices):
-    """Two workers give the same bits, but for the time they took."""
-    again = comparison.run_rules("clusters 2.0", **{**FEW, "n_reruns": 1}, n_jobs=2)
-    first = choices[choices["rerun"] == 0].reset_index(drop=True)
-    pd.testing.assert_frame_equal(
-        again.drop(columns="seconds"), first.drop(columns="seconds"), check_exact=True
-    )
 
 
 def test_clinical_data_are_parted_once():
@@ -177,3 +170,18 @@ def test_regret_has_an_interval_over_data_sets():
     assert row["regret accuracy"] == pytest.approx(0.1)
     assert row["regret accuracy high"] == pytest.approx(0.1 + 1.27062)
     assert row["regret accuracy low"] == pytest.approx(0.1 - 1.27062)
+
+
+def test_estimates_average_independent_problems():
+    """Two problems with half width 0.1 have a mean with half width 0.1 / √2, by kind."""
+    row = {"rule": "PMV", "stable": 0.5, "seconds": 1.0, "n": 20}
+    for name in ("right", *(f"regret {metric}" for metric in comparison.METRICS)):
+        row |= {name: 0.6, f"{name} low": 0.5, f"{name} high": 0.7}
+    table = pd.DataFrame([row | {"problem": name} for name in ("moon", "linear", "breast-cancer")])
+    estimates = comparison.rule_estimates(table)
+    found = estimates.set_index(["problem", "quantity"])
+    assert found.loc[("moon", "regret F1"), "low"] == 0.5
+    assert found.loc[("moon", "stable"), "low"] == pytest.approx(0.299, abs=1e-3)  # Wilson's
+    low = show.kind_means(estimates).set_index(["kind", "quantity"])["low"]
+    assert low["synthetic", "right"] == pytest.approx(0.6 - 0.1 / np.sqrt(2))
+    assert low["clinical", "right"] == pytest.approx(0.5)

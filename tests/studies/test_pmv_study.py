@@ -1,6 +1,6 @@
 """Table 1 of the PMV paper: data, settings, distances and picks against loops written out."""
 
-from pathlib import Path
+from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -12,22 +12,32 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 
 from pvf.pmv import PAPER_NOISE_LEVELS, perturbed_model_validation
+from studies.pmv2019 import picks as pmv_picks
 from studies.pmv2019 import table1 as pmv
 from studies.pmv2019.boosting import RealAdaBoostClassifier
 from studies.pmv2019.table1 import CLOSEST, TableSetting
 
-PAPER = Path(__file__).parents[2] / "book" / "results" / "paper" / "pmv_table1.csv"
 FIXED = ("Naive Bayes", "Linear SVM", "RBF SVM")
+SEED = 20190524
 
 
 @pytest.fixture(name="paper", scope="module")
 def _paper():
-    return pmv.read_paper_table(PAPER)
+    wide = pmv.paper_table().pivot_table(index=pmv.CELL, columns="quantity", values="paper")
+    return wide.reset_index()
+
+
+def table_of(models, setting=CLOSEST, n_repeats=3, seed=SEED):
+    """Compute Table 1 for some models."""
+    parts = [
+        pmv.part_of_table(block, n_repeats, seed) for block in pmv.blocks_of([setting], models)
+    ]
+    return pmv.assembled(pd.concat(parts, ignore_index=True), [setting])
 
 
 @pytest.fixture(name="ours", scope="module")
 def _ours():
-    return pmv.table(CLOSEST, models=FIXED, n_repeats=3)
+    return table_of(FIXED)
 
 
 def script_data(n_samples, noise):
@@ -136,28 +146,22 @@ def test_cells_equal_a_loop_written_out(ours):
     assert row["slope"] - row["slope_low"] == pytest.approx(reach, rel=1e-6)
 
 
-def test_workers_and_company_do_not_change_a_table(ours):
-    """A model's rows are the same bits alone, with others, and with two workers."""
-    alone = pmv.tables([CLOSEST], models=["Naive Bayes"], n_repeats=3, n_jobs=2)
+def test_company_does_not_change_a_table(ours):
+    """A model's rows are the same bits alone and with others; a forest's in a second run."""
     among = ours[ours["model"] == "Naive Bayes"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(alone[among.columns], among, check_exact=True)
-
-
-def test_forest_is_the_same_for_any_number_of_workers():
-    """Seeds of trees are keyed by data set, so workers do not matter."""
-    tables = [
-        pmv.table(CLOSEST, models=["Random Forest"], noises=[0.1], n_repeats=2, n_jobs=n)
-        for n in (None, 2)
-    ]
-    pd.testing.assert_frame_equal(*tables, check_exact=True)
+    pd.testing.assert_frame_equal(table_of(["Naive Bayes"]), among, check_exact=True)
+    block = pmv.blocks_of([CLOSEST], ["Random Forest"])[0]
+    first, again = (pmv.part_of_table(block, 1, SEED) for _ in range(2))
+    pd.testing.assert_frame_equal(first, again, check_exact=True)
 
 
 @pytest.mark.parametrize("noise_kind", ["labels", "both"])
 def test_label_noise_is_an_exact_share(noise_kind):
     """Of each class 20% of the labels differ from the clean ones, once per data set."""
     clean = {name: y for name, (_, y) in script_data(100, 0.0).items()}
-    for distribution, noise, X, y, _ in pmv._cells((100, noise_kind, False), [0.2], seed=1):
-        assert noise == 0.2
+    for distribution, noise, X, y, _ in pmv.cells((100, noise_kind, False), seed=1):
+        if noise != 0.2:
+            continue
         for k in (0, 1):
             of_class = clean[distribution] == k
             assert (y[of_class] != k).sum() == round(0.2 * of_class.sum())
@@ -173,8 +177,8 @@ def test_flips_in_sequence_leave_the_classes_unequal(level):
     """
     y = np.repeat([0, 1], 1000)
     rng = np.random.default_rng(0)
-    assert pmv._other_flips(y, level, "in sequence", rng).mean() == (1 + level**2) / 2
-    assert (pmv._other_flips(y, level, "any", rng) != y).mean() == level
+    assert pmv.other_flips(y, level, "in sequence", rng).mean() == (1 + level**2) / 2
+    assert (pmv.other_flips(y, level, "any", rng) != y).mean() == level
     assert y.mean() == 0.5
 
 
@@ -196,7 +200,7 @@ def test_settings_refuse_words_that_mean_nothing():
 
 def test_search_crosses_sizes_and_noise_and_starts_with_the_script():
     """Fifteen size-noise settings, the script's own, and every setting once."""
-    settings = pmv.settings_to_search()
+    settings = pmv.settings_to_search((100, 200, 500, 1000, 2000))
     assert settings[0] == TableSetting()
     assert len(set(settings)) == len(settings)
     assert CLOSEST in settings
@@ -218,35 +222,51 @@ def test_classifiers_are_the_scripts():
 
 
 def test_distances_equal_a_loop_over_cells(ours, paper):
-    """Mean absolute differences, equal digits and cells inside, counted one by one."""
-    found = pmv.distances(
-        ours.assign(**{name: getattr(CLOSEST, name) for name in TableSetting.__annotations__}),
-        paper,
-        models=FIXED,
-    )
-    assert len(found) == 1
-    printed = paper.set_index(["distribution", "model", "noise"])
-    apart, same, inside = [], 0, 0
-    for row in ours.itertuples():
-        for measure in pmv.MEASURES:
-            cell = printed.loc[(row.distribution, row.model, row.noise), measure]
-            value = getattr(row, measure)
-            apart.append(abs(value - cell))
-            same += abs(value - cell) <= 0.005 + 1e-9
-            low, high = getattr(row, f"{measure}_low"), getattr(row, f"{measure}_high")
-            inside += low - 0.005 - 1e-9 <= cell <= high + 0.005 + 1e-9
-    row = found.iloc[0]
+    """Mean absolute differences and equal digits, counted one by one; what is missing bounds."""
+    printed = paper.set_index(pmv.CELL)
+    apart = [
+        abs(getattr(row, measure) - printed.loc[(row.distribution, row.model, row.noise), measure])
+        for row in ours.itertuples()
+        for measure in pmv.MEASURES
+    ]
+    row = pmv.distance_table(ours).iloc[0]
     assert row["cells"] == len(apart) == 81
-    assert row["distance"] == pytest.approx(np.mean(apart))
-    assert row["distance"] == pytest.approx(row[list(pmv.MEASURES)].mean())
-    assert (row["same_digits"], row["inside"]) == (same, inside)
+    assert row["distance"] == pytest.approx(np.mean(apart), abs=1e-6)
+    assert row["distance"] == pytest.approx(row[list(pmv.MEASURES)].mean(), abs=1e-6)
+    assert row["distance_six"] == row["distance"]
+    assert row["at_least"] == pytest.approx(np.sum(apart) / 189, abs=1e-6)
+    assert row["same_digits"] == sum(value <= 0.005 + 1e-9 for value in apart)
 
 
-def test_settings_that_lack_a_model_are_left_out(ours, paper):
-    """A distance over seven models needs seven models."""
-    named = ours.assign(**{name: getattr(CLOSEST, name) for name in TableSetting.__annotations__})
-    with pytest.raises(ValueError, match="no setting in ours holds all of"):
-        pmv.distances(named, paper)
+def test_table_of_means_summarises_the_runs():
+    """The mean of the committed form is that of the runs, by model and algorithm."""
+    blocks = [block for block in pmv.TABLE1.blocks(None) if block[5] == "Linear SVM"]
+    rows = pd.concat([pmv.part_of_table(block, 3, SEED) for block in blocks], ignore_index=True)
+    runs, means = pmv.TABLE1_RUNS.summarise(rows), pmv.TABLE1.summarise(rows)
+    assert set(runs["boosting"]) == set(means["boosting"]) == {"SAMME.R"}
+    of_runs = runs.groupby([*pmv.CELL, "quantity"])["value"].mean()
+    for row in means.itertuples():
+        place = (row.distribution, row.model, row.noise, "slope")
+        assert row.slope == pytest.approx(of_runs[place], abs=1e-6)
+    estimates = pmv.TABLE1_RUNS.estimate(runs)
+    assert set(estimates.query("quantity == 'gap'")["within"]) == {1.0}
+    assert estimates["within"].between(0, 1).all()
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        (asdict(CLOSEST), "as in this chapter"),
+        (asdict(TableSetting()), "the script as it stands"),
+        (
+            {**asdict(CLOSEST), "n_samples": 500, "tree_depth": float("nan")},
+            "500 samples, tree depth unlimited",
+        ),
+    ],
+)
+def test_settings_are_named_by_what_they_change(row, words):
+    """The closest, the script and a changed setting have names."""
+    assert pmv.setting_in_words(row) == words
 
 
 PICKS = pd.DataFrame(
@@ -261,46 +281,50 @@ PICKS = pd.DataFrame(
 )
 
 
-def test_pick_rates_on_a_case_worked_by_hand():
+def test_pick_estimates_on_a_case_worked_by_hand():
     """Ties are split, right means near the best, regret is accuracy lost."""
-    rates = pmv.pick_rates(PICKS).set_index("rule")
-    assert rates.loc["PMV", "RBF SVM"] == 1
-    assert rates.loc["PMV", "fitting"] == 1
-    assert rates.loc["PMV", "right"] == 0.5
-    assert rates.loc["PMV", "regret"] == pytest.approx(0.02)
-    assert rates.loc["CV accuracy", "RBF SVM"] == 0.25
-    assert rates.loc["CV accuracy", "tied"] == 1.5
-    assert rates.loc["CV accuracy", "right"] == 0.75
-    assert rates.loc["CV accuracy", "regret"] == pytest.approx(0.0125)
-    assert rates.loc["CV gap", "Naive Bayes"] == 0.5
-    assert rates.loc["truth", "right"] == 1
-    assert rates.loc["truth", "regret"] == 0
+    found = pmv_picks.pick_estimates(PICKS)
+    rates = found.query("distribution == 'moon'").set_index(["rule", "quantity"])["estimate"]
+    expected = {
+        ("PMV", "RBF SVM"): 1,
+        ("PMV", "fitting"): 1,
+        ("PMV", "right"): 0.5,
+        ("PMV", "regret"): 0.02,
+        ("CV accuracy", "RBF SVM"): 0.25,
+        ("CV accuracy", "tied"): 1.5,
+        ("CV accuracy", "right"): 0.75,
+        ("CV accuracy", "regret"): 0.0125,
+        ("CV gap", "Naive Bayes"): 0.5,
+        ("truth", "right"): 1,
+        ("truth", "regret"): 0,
+    }
+    for key, value in expected.items():
+        assert rates[key] == pytest.approx(value), key
     spread = np.std([0, 0.04], ddof=1) / np.sqrt(2)
-    assert rates.loc["PMV", "regret_high"] == pytest.approx(0.02 + 1.96 * spread)
+    ends = found.set_index(["distribution", "rule", "quantity"])["high"]
+    assert ends["moon", "PMV", "regret"] == pytest.approx(0.02 + 1.96 * spread)
+    assert ends["all", "PMV", "regret"] == pytest.approx(0.02 + 1.96 * spread)
 
 
 def test_picks_hold_the_truth_on_fresh_data():
-    """A row equals PMV, cross-validation and a fresh sample done by hand; workers do not matter."""
-    settings = {
-        "n_seeds": 2,
-        "models": ["Naive Bayes", "Linear SVM"],
-        "noises": [0.2],
-        "n_fresh": 1000,
-    }
-    picks = pmv.run_picks(**settings)
-    assert len(picks) == 2 * 3 * 2
-    pd.testing.assert_frame_equal(picks, pmv.run_picks(**settings, n_jobs=2), check_exact=True)
-    data_key, _, flip_key = np.random.SeedSequence(20190524, spawn_key=(1, 1, 0)).spawn(3)
+    """A row equals PMV, cross-validation and a fresh sample done by hand."""
+    settings = pmv_picks.PickSettings(n_seeds=2, n_orders=1)
+    picks = pmv_picks.pick_block(1, settings)
+    # without noise, moons and circles come `n_orders` times
+    assert len(picks) == 5 * 7
+    data_key, _, flip_key = np.random.SeedSequence(SEED, spawn_key=(1, 1, 2)).spawn(3)
     first, second = data_key.generate_state(2) % 2**31
     X, y = make_circles(100, noise=0.2, factor=0.5, random_state=int(first))
-    fresh_X, fresh_y = make_circles(1000, noise=0.2, factor=0.5, random_state=int(second))
-    row = picks.set_index(["seed", "distribution", "model"]).loc[(1, "circle", "Naive Bayes")]
+    fresh_X, fresh_y = make_circles(5000, noise=0.2, factor=0.5, random_state=int(second))
+    row = picks.set_index(["seed", "distribution", "noise", "model"])
+    row = row.loc[(1, "circle", 0.2, "Naive Bayes")]
     assert row["true_accuracy"] == GaussianNB().fit(X, y).score(fresh_X, fresh_y)
-    assert row["test_accuracy"] == cross_val_score(GaussianNB(), X, y, cv=KFold(10)).mean()
+    scores = cross_val_score(GaussianNB(), X, y, cv=KFold(10))
+    assert row["test_accuracy"] == pytest.approx(scores.mean(), abs=1e-6)
     slope = perturbed_model_validation(
         GaussianNB(), X, y, noise_levels=PAPER_NOISE_LEVELS, random_state=flip_key
     ).decrease_rate
-    assert row["slope"] == slope
+    assert row["slope"] == pytest.approx(slope, abs=1e-6)
 
 
 def test_linear_picks_are_tested_on_their_own_distribution():
@@ -313,13 +337,3 @@ def test_linear_picks_are_tested_on_their_own_distribution():
         spread = np.vstack([X[y == k], fresh_X[fresh_y == k]]).std(axis=0)
         apart = np.abs(X[y == k].mean(axis=0) - fresh_X[fresh_y == k].mean(axis=0))
         assert (apart < 0.5 * spread).all()
-
-
-def test_fewer_orders_of_points_leave_the_rest_as_it_is():
-    """Moons and circles without noise come `n_orders` times, and all other rows stay the same."""
-    few = {"n_seeds": 3, "models": ["Naive Bayes"], "noises": [0.0, 0.2], "n_fresh": 200}
-    every, some = pmv.run_picks(**few), pmv.run_picks(**few, n_orders=1)
-    still = (every["noise"] == 0) & (every["distribution"] != "linear")
-    kept = every[~still | (every["seed"] < 1)].reset_index(drop=True)
-    pd.testing.assert_frame_equal(some, kept, check_exact=True)
-    assert len(every) - len(some) == 4

@@ -11,8 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from studies.capacity2022 import bridge as candidate_sets
-from studies.capacity2022 import run as multiplicity
+from studies import capacity2022 as capacity
 from studies.kit.digest import table_code
 from studies.kit.results import results_folder, write_result
 from studies.kit.study import Study
@@ -27,7 +26,7 @@ from studies.pvf2026.synthetic.run import run_sweep
 __all__ = ["STUDIES", "TABLES", "FullTable", "make_table"]
 
 #: Every study by its name, which is also its table's.
-ALL: tuple[Study, ...] = ()
+ALL: tuple[Study, ...] = (*capacity.STUDIES,)
 STUDIES = {study.name: study for study in ALL}
 
 
@@ -128,40 +127,26 @@ def _cervical_data(*, seed: int, n_jobs: int | None, out: Path | None) -> pd.Dat
     return clinical.cervical_arithmetic()
 
 
-def _rounded(make: Callable[..., pd.DataFrame]) -> Callable[..., pd.DataFrame]:
-    """Return a table with six decimals."""
+def _table_of(
+    study: Study, *, seed: int, n_jobs: int | None, out: Path | None, **settings: Any
+) -> pd.DataFrame:
+    full = study.settings.full(seed=seed, **settings)
+    return study.table(full, n_jobs=n_jobs, out=out)
 
-    def rounded(**arguments: Any) -> pd.DataFrame:
-        return make(**arguments).round(6)
 
-    return rounded
+def _facts(study: Study) -> dict[str, Any]:
+    """Return what an entry says of a study beside its settings."""
+    return {
+        "seed": study.settings.full().seed,
+        "notes": study.notes,
+        "measured": study.measured,
+        "sample": study.sample,
+    }
 
 
 #: Repetitions of each problem in the tables of candidate sets: one is 25 or 30 splits of clinical
 #: data, or one synthetic data set.
 _CANDIDATE_REPETITIONS = {"n_repetitions": 20, "n_datasets": 200}
-
-
-def _candidate_findings(
-    problem: str, n_repetitions: int, n_datasets: int, **arguments: Any
-) -> candidate_sets.Findings:
-    n = n_repetitions if problem in clinical.DATASETS else n_datasets
-    return candidate_sets.run_candidate_sets(problem, n_repetitions=n, **arguments)
-
-
-def _candidate_sets(problem: str, **arguments: Any) -> pd.DataFrame:
-    """Return the sets of one clinical problem, or of all synthetic ones."""
-    frames = [
-        _candidate_findings(name, **arguments).sets
-        for name in candidate_sets.PROBLEMS
-        if name.startswith(problem)
-    ]
-    return pd.concat(frames, ignore_index=True).round(4)
-
-
-def _candidate_patients(**arguments: Any) -> pd.DataFrame:
-    frames = [_candidate_findings(name, **arguments).patients for name in candidate_sets.PROBLEMS]
-    return pd.concat(frames, ignore_index=True).round(4)
 
 
 #: All full-scale tables by name, which is also the name of the file in ``book/results``.
@@ -218,34 +203,25 @@ TABLES = {
             "each data set, repetition, sigma and capacity; the first of tied candidates is taken."
         ),
     ),
-    **{
-        f"candidate_sets_{name}": FullTable(
-            make=partial(_candidate_sets, problem),
-            settings=_CANDIDATE_REPETITIONS,
-            sample={"n_repetitions": 1, "n_datasets": 10},
-            seed=20261127,
-            notes=(
-                f"The candidates of {what} as Rashomon sets: one row for each {unit}, metric and "
-                "epsilon, rounded to four decimals; of tied candidates the first is taken, and in "
-                "columns that end in _random the mean over all."
-            ),
-        )
-        for name, problem, what, unit in [
-            ("breast", "breast-cancer", "the breast-cancer splits", "split"),
-            ("cervical", "cervical-cancer", "the cervical-cancer splits", "split"),
-            ("synthetic", "synthetic", "synthetic data sets", "data set"),
-        ]
-    },
-    "candidate_patients": FullTable(
-        make=_candidate_patients,
+    "candidate_sets_breast": FullTable(
+        make=partial(_table_of, capacity.SETS["breast-cancer"]),
         settings=_CANDIDATE_REPETITIONS,
-        sample={"n_repetitions": 1, "n_datasets": 10},
-        seed=20261127,
-        notes=(
-            "How the candidates' Rashomon sets treat external patients: one row for each problem, "
-            "repetition (of synthetic data: ten data sets), metric, epsilon and group of patients, "
-            "rounded to four decimals; of tied candidates the first is taken."
-        ),
+        **_facts(capacity.SETS["breast-cancer"]),
+    ),
+    "candidate_sets_cervical": FullTable(
+        make=partial(_table_of, capacity.SETS["cervical-cancer"]),
+        settings=_CANDIDATE_REPETITIONS,
+        **_facts(capacity.SETS["cervical-cancer"]),
+    ),
+    "candidate_sets_synthetic": FullTable(
+        make=partial(_table_of, capacity.SETS["synthetic"]),
+        settings=_CANDIDATE_REPETITIONS,
+        **_facts(capacity.SETS["synthetic"]),
+    ),
+    "candidate_patients": FullTable(
+        make=partial(_table_of, capacity.PATIENTS),
+        settings=_CANDIDATE_REPETITIONS,
+        **_facts(capacity.PATIENTS),
     ),
     "cervical_data": FullTable(
         make=_cervical_data,
@@ -296,56 +272,35 @@ TABLES = {
             "claim, part, setting and size."
         ),
     ),
+    "capacity_checks": FullTable(
+        make=partial(_table_of, capacity.CHECKS),
+        settings={"n_sets": 1000},
+        **_facts(capacity.CHECKS),
+    ),
     "capacity_networks": FullTable(
-        make=_rounded(multiplicity.run_networks),
+        make=partial(_table_of, capacity.NETWORKS),
         settings={"n_models": 100, "n_repetitions": 5, "n_perturbed": 150},
-        sample={"n_repetitions": 1},
-        seed=20261128,
-        notes=(
-            "Rashomon Capacity of networks trained from many seeds on Adult and COMPAS, and what "
-            "ensembles and calibration make of it: one row for each data set, training, number of "
-            "epochs, split, way and epsilon, rounded to six decimals."
-        ),
-        measured=("seconds",),
+        **_facts(capacity.NETWORKS),
     ),
     "capacity_logistic": FullTable(
-        make=_rounded(multiplicity.run_logistic),
+        make=partial(_table_of, capacity.LOGISTIC),
         settings={"n_models": 100, "n_repetitions": 5, "n_perturbed": 150},
-        sample={"n_repetitions": 1},
-        seed=20261128,
-        notes=(
-            "Rashomon Capacity around one logistic regression, as four ways find it: one row for "
-            "each data set, penalty, split, way and epsilon, rounded to six decimals."
-        ),
-        measured=("seconds",),
+        **_facts(capacity.LOGISTIC),
     ),
     "capacity_greedy": FullTable(
-        make=_rounded(multiplicity.run_greedy),
+        make=partial(_table_of, capacity.GREEDY),
         settings={"n_models": 180, "n_kept": 163, "n_repetitions": 3},
-        sample={"n_repetitions": 1},
-        seed=20261128,
-        notes=(
-            "How much of the capacity of a set of networks on COMPAS a few of them keep: one row "
-            "for each training, split, first model, rule, half of the test part and number of "
-            "models, rounded to six decimals."
-        ),
+        **_facts(capacity.GREEDY),
     ),
     "capacity_awp": FullTable(
-        make=_rounded(multiplicity.run_awp),
+        make=partial(_table_of, capacity.AWP),
         settings={
             "n_repetitions": 5,
             "n_perturbed": 150,
             "n_repetitions_paper": 1,
             "n_perturbed_paper": 30,
         },
-        sample={"n_repetitions": 1},
-        seed=20261128,
-        notes=(
-            "Rashomon Capacity that adversarial weight perturbation finds around networks on Adult "
-            "and COMPAS, with PyTorch: one row for each data set, network, split and epsilon, "
-            "rounded to six decimals."
-        ),
-        measured=("seconds",),
+        **_facts(capacity.AWP),
     ),
     "pmv_table1": FullTable(
         make=pmv_tables.table1,

@@ -7,7 +7,7 @@ under curves, resamples of whole repetitions with all their splits.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -133,6 +133,13 @@ def _resampled(n_units: int, statistic: Callable[[Array], Array]) -> dict[str, A
     }
 
 
+def _percent(carried: Array, errors_: Array, weights: Array) -> Array:
+    total = weights @ errors_
+    return np.divide(
+        100 * (weights @ carried), total, out=np.full(len(total), np.nan), where=total > 0
+    )
+
+
 def error_shares(patients: pd.DataFrame) -> pd.DataFrame:
     """Return which share of all errors, in percent, each tenth of patients by capacity carries."""
     part = patients[patients["grouping"] == "capacity"]
@@ -149,13 +156,7 @@ def error_shares(patients: pd.DataFrame) -> pd.DataFrame:
             )
             parts = np.column_stack([counts[:, -2:].sum(axis=1), counts])
             for number, carried in enumerate(parts.T):
-
-                def share(weights: Array, carried: Array = carried, all_: Array = counts) -> Array:
-                    total = weights @ all_.sum(axis=1)
-                    out = np.full(len(total), np.nan)
-                    return np.divide(100 * (weights @ carried), total, out=out, where=total > 0)
-
-                found = _resampled(len(counts), share)
+                found = _resampled(len(counts), partial(_percent, carried, counts.sum(axis=1)))
                 rows.append({**key, "group": number, "quantity": error, **found, "unit": "%"})
     return pd.DataFrame(rows)
 
@@ -177,6 +178,12 @@ def weighted_auc(predictor: Array, outcome: NDArray[np.bool_], weights: Array) -
     return np.divide(found, pairs, out=np.full(len(found), np.nan), where=pairs > 0)
 
 
+def _auc_of_units(
+    predictor: Array, outcome: NDArray[np.bool_], unit: NDArray[np.intp], weights: Array
+) -> Array:
+    return weighted_auc(predictor, outcome, weights[:, unit])
+
+
 def separation(sets: pd.DataFrame) -> pd.DataFrame:
     """Return how well a set's size and capacity tell splits in which the choices differ."""
     rows = []
@@ -188,9 +195,7 @@ def separation(sets: pd.DataFrame) -> pd.DataFrame:
             told = group[outcome].to_numpy() > 0.5
             for predictor in _PREDICTORS:
                 values = group[predictor].to_numpy(dtype=float)
-                found = _resampled(
-                    len(units), lambda w, v=values, t=told, u=unit: weighted_auc(v, t, w[:, u])
-                )
+                found = _resampled(len(units), partial(_auc_of_units, values, told, unit))
                 key = {"problem": problem, "metric": metric, "epsilon": epsilon}
                 rows.append({**key, "quantity": f"{outcome}: {predictor}", **found, "unit": "AUC"})
     return pd.DataFrame(rows)
@@ -223,9 +228,10 @@ def conflicts(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure
 
     def draw(ax: Axes, frames: Sequence[pd.DataFrame | None]) -> None:
         where = {"metric": "F1", "epsilon": EPSILON, "quantity": "capacity"}
-        series(ax, frames, "group", 0, "by distance", grouping="distance", fmt="o-", **where)
-        shift = N_DISTANCES + 1.5
-        series(ax, frames, "group", 1, "by class", grouping="class", fmt="s", shift=shift, **where)
+        for number, (grouping, fmt) in enumerate({"distance": "o-", "class": "s"}.items()):
+            only = {**where, "grouping": grouping}
+            shift = number * (N_DISTANCES + 1.5)
+            series(ax, frames, "group", number, f"by {grouping}", only, shift=shift, fmt=fmt)
         ax.set_xticks(ticks, ["near", "far", "others", "cases"], rotation=45)
         ax.set_ylim(bottom=1)
 
@@ -246,8 +252,8 @@ def errors(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
         tenths = [frame if frame is None else frame[frame["group"] > 0] for frame in frames]
         for number, (error, style) in enumerate(shown.items()):
             where = {"metric": "F1", "grouping": "capacity", "quantity": error}
-            shift = 0.12 * (number - 1)
-            series(ax, tenths, "group", number, _ERRORS[error], shift=shift, fmt=style, **where)
+            shift, label = 0.12 * (number - 1), _ERRORS[error]
+            series(ax, tenths, "group", number, label, where, shift=shift, fmt=style)
         ax.axhline(100 / N_CAPACITIES, color="0.35", linewidth=0.8, label="share of patients")
         ax.set_xticks([1, 5, N_CAPACITIES])
 
@@ -282,7 +288,7 @@ def _lying(
     for ax, (_, shown) in zip(axes, columns, strict=True):
         for number, (label, where) in enumerate(shown):
             shift = 0.22 * (number - (len(shown) - 1) / 2)
-            series(ax, placed, "row", number, label, shift=shift, horizontal=True, **where)
+            series(ax, placed, "row", number, label, where, shift=shift, horizontal=True)
         ax.axvline(0.5, color="0.35", linewidth=0.8, linestyle="--", label=middle)
     axes[0].set_yticks(range(len(rows)), [", ".join(row) for row in rows])
     axes[0].invert_yaxis()

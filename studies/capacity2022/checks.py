@@ -116,7 +116,7 @@ def _support(rng: np.random.Generator, classes: int, n_sets: int) -> dict[tuple[
 
 def _examples(*_: object) -> dict[tuple[str, str], float]:
     """Compute the examples that the paper gives."""
-    found = {}
+    found: dict[tuple[str, str], float] = {}
     for name, given in EXAMPLES.items():
         calls = decisions(np.array(given)[:, None, :])[:, 0]
         found |= {
@@ -157,5 +157,5 @@ def check_estimates(table: pd.DataFrame) -> pd.DataFrame:
     whole = several.groupby(["check", "quantity"], sort=False)["value"].max().reset_index()
     found = pd.concat([table, whole.assign(classes=0)], ignore_index=True)
     found = found[[*keys, "value"]].rename(columns={"value": "estimate"})
-    ends = {end: found["estimate"] for end in ("low", "high")}
+    ends = dict.fromkeys(("low", "high"), found["estimate"])
     return found.assign(**ends, n=float(table["n_sets"].iloc[0]), unit="")

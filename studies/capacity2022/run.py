@@ -368,8 +368,8 @@ def network_block(key: tuple[str, str, int], settings: Networks) -> pd.DataFrame
     """Sample networks of one split by training from many seeds, and try three remedies on them.
 
     The set is that of equation (8): models whose loss in the test part, as in the authors' code, is
-    at most the best one's plus epsilon. A ``way`` is "seeds", after each number of epochs; and after
-    the last of the standardised training "seeds, some samples" (the first ``n_perturbed``
+    at most the best one's plus epsilon. A ``way`` is "seeds", after each number of epochs; and
+    after the last of the standardised training "seeds, some samples" (the first ``n_perturbed``
     persons), "n alone" and "ensembles of k" (as many single models as ensembles), and, on one half
     of the test part, "as trained", "Platt" and "isotonic": the same models, calibrated on the other
     half.

@@ -179,7 +179,7 @@ def _from_resample(parts: Parts, C: float, seed: int) -> LogisticRegression:
 
 
 def penalised_loss(model: Any, X: Array, y: ArrayLike, C: float) -> float:
-    """Return what scikit-learn minimises, over C·n: mean log loss of a linear model, and penalty."""
+    """Return what scikit-learn minimises, over C·n: a linear model's mean log loss and penalty."""
     z = X @ np.ravel(model.coef_) + model.intercept_
     loss = np.logaddexp(0, np.where(np.asarray(y) == 1, -z, z)).mean()
     return float(loss + np.sum(model.coef_**2) / (2 * C * len(z)))

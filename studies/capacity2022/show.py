@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,7 +78,7 @@ SPECS = {
 
 def at(estimates: pd.DataFrame, **where: Any) -> pd.DataFrame:
     """Return the estimates with these keys; a list lets a key be any of several."""
-    chosen = pd.Series(True, index=estimates.index)
+    chosen = np.ones(len(estimates), dtype=bool)
     for key, value in where.items():
         chosen &= estimates[key].isin(value if isinstance(value, list) else [value])
     return estimates[chosen]
@@ -106,29 +106,17 @@ def series(
     places: str,
     number: int,
     label: str,
+    where: Mapping[str, Any],
     *,
     shift: float = 0.0,
-    horizontal: bool = False,
-    fmt: str = "",
-    color: str = "",
-    **where: Any,
+    **options: Any,
 ) -> None:
     """Draw one series of a run over a key, and behind it, pale, that of its reference."""
-    style = {name: value for name, value in (("fmt", fmt), ("color", color)) if value}
     for frame, pale in zip(frames, (False, True), strict=True):
-        if frame is None:
-            continue
-        rows = at(frame, **where).sort_values(places)
-        points(
-            ax,
-            rows,
-            rows[places] + shift,
-            series=number,
-            label="" if pale else label,
-            pale=pale,
-            horizontal=horizontal,
-            **style,
-        )
+        if frame is not None:
+            rows = at(frame, **where).sort_values(places)
+            name = "" if pale else label
+            points(ax, rows, rows[places] + shift, series=number, label=name, pale=pale, **options)
 
 
 # --- figures ------------------------------------------------------------------------------------
@@ -184,11 +172,13 @@ def tails(
     figure, axes = panels(2, size=(3.7, 3.2), titles=list(_DATASETS.values()))
     for ax, dataset in zip(axes, _DATASETS, strict=True):
         for number, (way, name) in enumerate(_PAIR.items()):
-            where = {"dataset": dataset, "way": way, "training": "standardised"}
             for quantity, style in (("tail1", "-"), ("tail5", "--")):
-                label = f"{name}, {'top 1%' if quantity == 'tail1' else 'top 5%'}"
+                where = {"dataset": dataset, "way": way, "training": "standardised"}
+                label = f"{name}, top {quantity[-1]}%"
                 fmt = "os"[number] + style
-                series(ax, frames, "epsilon", number, label, fmt=fmt, quantity=quantity, **where)
+                series(
+                    ax, frames, "epsilon", number, label, where | {"quantity": quantity}, fmt=fmt
+                )
         ax.set(xlabel="Rashomon parameter ε (nats of loss)", ylim=(0.98, 2.02), xlim=(0, 0.105))
     axes[0].set_ylabel("Mean capacity (effective classes)")
     return finished(figure, legend_columns=2)
@@ -219,7 +209,7 @@ def _draw_curves(ax: Axes, frame: pd.DataFrame, *, pale: bool) -> None:
         rows = at(frame, way=way, epsilon=epsilon).set_index("quantity")
         rows = rows.reindex([f"q{q}" for q in QUANTILES])
         color, label = plotting.PALETTE[number], f"{_PAIR[way]}, ε = {epsilon:g}"
-        style = {"color": color, "linestyle": "-" if way == "AWP" else ":"}
+        style: dict[str, Any] = {"color": color, "linestyle": "-" if way == "AWP" else ":"}
         ax.plot(
             rows["estimate"],
             shares,
@@ -237,13 +227,12 @@ def epochs(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
     labels = {"slow": "the paper's optimiser (SGD)", "standardised": "Adam"}
     shown = {"loss": "Loss of the best model (nats)", "mean": "Mean capacity (effective classes)"}
     figure, axes = panels(2, size=(3.7, 3.0), sharey=False, xlabel="Epochs of training")
-    where = {"dataset": "compas", "way": "seeds", "epsilon": 0.01}
+    where: dict[str, Any] = {"dataset": "compas", "way": "seeds", "epsilon": 0.01}
     for ax, (quantity, text) in zip(axes, shown.items(), strict=True):
         for number, (training, label) in enumerate(labels.items()):
             only = {**where, "training": training, "quantity": quantity}
-            series(
-                ax, (estimates, reference), "epochs", number, label, fmt="os"[number] + "-", **only
-            )
+            fmt = "os"[number] + "-"
+            series(ax, (estimates, reference), "epochs", number, label, only, fmt=fmt)
         ax.set(xscale="log", ylabel=text)
         marks = sorted(at(estimates, **where, training=list(labels))["epochs"].unique())
         ax.set_xticks(marks, [f"{mark:g}" for mark in marks])
@@ -291,7 +280,7 @@ def greedy(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
         for number, (rule, judged, label, style) in enumerate(shown):
             where = {"training": training, "rule": rule, "judged": judged, "quantity": "share"}
             fmt = "osD"[number] + style
-            series(ax, (estimates, reference), "size", number, label, fmt=fmt, **where)
+            series(ax, (estimates, reference), "size", number, label, where, fmt=fmt)
         ax.axvline(10, color="0.5", linestyle=":", linewidth=1)
         ax.set_ylim(0, 102)
     axes[0].set_ylabel("Mean capacity above 1 kept (%)")

@@ -77,8 +77,8 @@
 # : Any two different scores have one. We count 1.01 and more, which is what two models have whose
 #   scores are 0.43 and 0.57.
 #
-# **Run time.** About a minute for the reduced run; the full one takes some twenty minutes on two
-# cores. AWP needs PyTorch, and is shown from the committed results where that is not installed.
+# **Run time.** Some minutes for the reduced run; the full one takes about half an hour on two cores.
+# AWP needs PyTorch, and is shown from the committed results where that is not installed.
 
 # %% [markdown]
 # The reduced run trains few networks, once; the paper trains a hundred in each of five splits.

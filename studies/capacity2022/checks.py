@@ -12,16 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from pvf.multiplicity import ambiguity, decisions, discrepancy, rashomon_capacity
 from studies.kit.study import Settings, setting
 
-__all__ = [
-    "EXAMPLES",
-    "PROPERTIES",
-    "Checks",
-    "broken_properties",
-    "check_block",
-    "check_blocks",
-    "check_estimates",
-]
-
 Array = NDArray[np.float64]
 
 #: The paper's own examples: scores that several models give one sample.

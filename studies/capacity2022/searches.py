@@ -21,21 +21,6 @@ from studies.capacity2022.run import DATASETS, EPSILONS, Array, Labels, Parts, r
 from studies.kit.estimates import mean_estimates
 from studies.kit.study import Settings, setting
 
-__all__ = [
-    "PAPER_NETWORKS",
-    "WAYS",
-    "Awp",
-    "Logistic",
-    "against_sampling",
-    "awp_block",
-    "awp_blocks",
-    "known_truth",
-    "logistic_block",
-    "logistic_blocks",
-    "logistic_ways",
-    "penalised_loss",
-]
-
 #: How models near the best logistic regression are sought: stochastic gradient descent from many
 #: seeds, fits to bootstrap samples, gradient steps on one model's weights, the exact optimum.
 WAYS = ("seeds", "resamples", "AWP", "exact")

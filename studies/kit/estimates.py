@@ -117,7 +117,7 @@ def mean_estimates(
     groups = long.groupby([*keys, "quantity"], sort=False)["value"]
     table = groups.agg(["mean", "sem", "count"])
     reach = table["sem"] * stats.t.ppf((1 + level) / 2, np.maximum(table["count"] - 1, 1))
-    ends = groups.quantile([0.025, 0.975]).unstack()  # noqa: PD010
+    ends = groups.quantile([0.025, 0.975]).unstack().loc[table.index]  # noqa: PD010
     return pd.DataFrame(
         {
             "estimate": table["mean"],

@@ -214,7 +214,7 @@ def test_figures_draw_the_run_before_the_reference(of_sets, of_patients):
     """Each problem has its panel or row; points are the run's, pale ones the committed numbers."""
     run = run_of(PATIENTS, 2)
     figure = run.figure("fig-bridge-conflicts")
-    assert [ax.get_title(loc="left") for ax in figure.axes] == list(PROBLEMS)
+    assert [ax.get_title() for ax in figure.axes] == list(PROBLEMS)
     where = {"problem": "breast-cancer", "metric": "F1", "epsilon": 0.1, "grouping": "distance"}
     for frame, alpha in ((run.estimates, 1), (of_patients, 0.35)):
         expected = at(frame, **where, quantity="capacity")["estimate"]

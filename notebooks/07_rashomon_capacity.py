@@ -77,19 +77,27 @@
 # : Any two different scores have one. We count 1.01 and more, which is what two models have whose
 #   scores are 0.43 and 0.57.
 #
-# **Run time.** Under a minute for the reduced run, of which the data-bound part is small; the tables
-# of the full run take minutes on two cores, those of AWP need PyTorch.
+# **Run time.** Some minutes for the reduced run; the full one takes about half an hour on two cores.
+# AWP needs PyTorch, and is shown from the committed results where that is not installed.
 
 # %% [markdown]
 # The reduced run trains few networks, once; the paper trains a hundred in each of five splits.
 
 # %% tags=["parameters"]
-n_models = 10  # sampled networks; the paper: 100
+n_sets = 100  # random sets for each number of classes
+n_models = 10  # sampled models of a split; the paper: 100
 n_repetitions = 1  # splits; the paper: 5
-n_sets = 100  # random sets for each property; full: 2000
-n_bridge_repetitions = 1  # clinical repetitions of 25 splits; full: 20
-n_bridge_datasets = 20  # synthetic data sets for each μ; full: 200
-seed = 20261127
+n_perturbed = 20  # persons for whom scores are sought; the paper: all
+n_paper_repetitions = 1  # splits for the paper's larger networks
+n_paper_perturbed = 3  # persons for these
+n_greedy_models = 30  # networks from which few are chosen
+n_greedy_kept = 25  # of these, in the set; the paper: 163
+n_greedy_chosen = 15  # most networks to choose; the paper: 10
+n_greedy_repetitions = 1  # splits
+n_bridge_repetitions = 1  # clinical repetitions of 25 or 30 splits
+n_bridge_datasets = 20  # synthetic data sets for each μ
+seed = 20261128
+bridge_seed = 20261127
 
 # %% [markdown]
 # (rashomon-examples)=
@@ -100,20 +108,24 @@ seed = 20261127
 # be. What distance is left is the capacity C in bits; we report $2^C$, effective classes.
 
 # %% mystnb={"figure": {"name": "fig-rashomon-simplex", "caption": "Three sets of scores over three classes. Dots: models; filled: those that carry the capacity. Cross: the centroid. The number is the set's Rashomon Capacity."}, "image": {"alt": "Three triangles. Three dots close together have a capacity of about one. Two dots near two corners and one between them have about one and a half, with the cross between the two. Dots in all three corners have three, with the cross in the middle."}}
-from studies.capacity2022 import show as multiplicity_report
+from studies.capacity2022 import CHECKS
 
-multiplicity_report.figure_of_simplex()
+checks = CHECKS.run(n_sets=n_sets, seed=seed)
+checks.figure("fig-rashomon-simplex")
 
 # %% [markdown]
 # The paper's own examples, computed: equation (7), and the ternary one of section 3.3. The last
 # column is the capacity of the decisions, where each score is replaced by its largest class.
 
 # %%
-from myst_nb import glue
+from studies.capacity2022.show import NAMES, SPECS, at, missing_data, trained
+from studies.kit.show import provenance_table, show, text_table
 
-examples = multiplicity_report.paper_examples().set_index("example")
-examples.style.format("{:.4f}", subset=["scores", "decisions"]).set_uuid(
-    "rashomon-examples"
+values = ["models", "in scores", "in decisions"]
+shown = at(checks.estimates, classes=0, quantity=values)
+show(
+    text_table(shown, "check", spec={"models": ".0f", "in scores": ".4f"}),
+    "rashomon-examples",
 )
 
 # %% [markdown]
@@ -121,24 +133,25 @@ examples.style.format("{:.4f}", subset=["scores", "decisions"]).set_uuid(
 # the two sets apart: each holds two that conflict.
 #
 # Does any set of scores break a property of Definition 1? We draw random sets, of two to five
-# classes.
+# classes, and count.
 
 # %%
-checked = multiplicity_report.check_definition(n_sets, seed=seed).set_index(
-    "property"
+shown = at(
+    checks.estimates, quantity="sets that break it", classes=[2, 3, 4, 5]
 )
-checked.style.set_uuid("rashomon-properties")
+show(text_table(shown, "check", "classes", spec=".0f"), "rashomon-properties")
 
 # %% [markdown]
 # (rashomon-support)=
-# Proposition 2 says that c models carry the whole capacity. We compute it, leave out every model
-# without a weight, and compute it again.
+# Proposition 2 says that c models carry the whole capacity. We compute it for twelve models, leave
+# out every model without a weight, and compute it again.
 
 # %%
-support = multiplicity_report.check_support(n_sets, seed=seed).set_index(
-    "classes"
-)
-support.style.format({"loss": "{:.0e} bits"}).set_uuid("rashomon-support")
+shown = at(checks.estimates, check="support", classes=[2, 3, 5, 8])
+shown = shown[shown["quantity"] != "beyond the number of classes"]
+spec = {"models with a weight, at most": ".0f"}
+spec["bits lost without the others"] = ".0e"
+show(text_table(shown, "classes", spec=spec), "rashomon-support")
 
 # %% [markdown]
 # ## A known truth first
@@ -149,85 +162,118 @@ support.style.format({"loss": "{:.0e} bits"}).set_uuid("rashomon-support")
 # persons, fit one regression, and look for models within ε = 0.01 of it in four ways.
 
 # %%
-known = multiplicity_report.known_truth(seed=seed)
-table = multiplicity_report.readable_logistic(known)
-share = table["of the possible (%)"].astype(float).droplevel("data")
-for key, way in (
-    ("seeds", "sampling, other seeds"),
-    ("awp", "AWP, gradient steps"),
-):
-    glue(f"rashomon_known_{key}", float(share[way]), display=False)
-table.style.set_uuid("rashomon-known")
+from myst_nb import glue
+
+from studies.capacity2022.run import by_split
+from studies.capacity2022.searches import known_truth
+
+known = at(by_split(known_truth(seed=seed)), epsilon=0.01)
+found = at(known, quantity="share").set_index("way")["estimate"]
+glue("rashomon_known_seeds", float(found["seeds"]), display=False)
+glue("rashomon_known_awp", float(found["AWP"]), display=False)
+columns = ["n_trained", "seconds", "mean", "tail5", "share", "ambiguity"]
+shown = at(known, quantity=columns)
+show(text_table(shown, "way", spec=SPECS, names=NAMES), "rashomon-known")
 
 # %% [markdown]
-# A hundred seeds find {glue:text}`rashomon_known_seeds:.0f`% of the capacity that there is: they all
-# lead to nearly the same model. The gradient steps of AWP find {glue:text}`rashomon_known_awp:.0f`%.
-# The exact optimum finds it all, in a time of the same order.
+# In this page's run a hundred seeds find {glue:text}`rashomon_known_seeds:.0f`% of the capacity that
+# there is: they all lead to nearly the same model. The gradient steps of AWP find
+# {glue:text}`rashomon_known_awp:.0f`%. The exact optimum finds it all, in a time of the same order.
 #
 # ## Adult and COMPAS
 #
-# From here on we need the two data sets. A small run on COMPAS shows whether the committed results
-# come out on this machine.
+# From here on we need the two data sets, and for AWP also PyTorch.
 
 # %%
 from IPython.display import Markdown
 
-from studies.kit.results import read_result
+from studies.capacity2022 import AWP, GREEDY, LOGISTIC, NETWORKS
 
-names = [
-    f"capacity_{part}" for part in ("networks", "logistic", "greedy", "awp")
-]
-(networks, _), (logistic, _), (greedy, _), (awp, _) = map(read_result, names)
-Markdown(
-    multiplicity_report.live_networks(
-        networks, n_models=n_models, n_repetitions=n_repetitions, seed=seed
-    )
+sizes = {"n_repetitions": n_repetitions, "n_perturbed": n_perturbed}
+sizes["seed"] = seed
+logistic = LOGISTIC.run(n_models=n_models, **sizes)
+networks = NETWORKS.run(n_models=n_models, **sizes)
+awp = AWP.run(
+    n_repetitions_paper=n_paper_repetitions,
+    n_perturbed_paper=n_paper_perturbed,
+    **sizes,
 )
+greedy = GREEDY.run(
+    n_models=n_greedy_models,
+    n_kept=n_greedy_kept,
+    n_chosen=n_greedy_chosen,
+    n_repetitions=n_greedy_repetitions,
+    seed=seed,
+)
+parts = {"Logistic regression": logistic, "Networks": networks}
+parts |= {"AWP": awp, "Greedy subsets": greedy}
+Markdown("\n".join(f"- {name}. {run.says()}" for name, run in parts.items()))
 
 # %% [markdown]
-# Where the full results come from:
+# Ten models disagree less than a hundred do, so that what a small run samples lies below the
+# committed results. In the figures a run's points stand before those results, which are pale.
+# Where these come from:
 
 # %%
-multiplicity_report.readable_provenances(names).style.set_uuid(
-    "rashomon-provenance"
-)
+names = ["checks", "logistic", "networks", "awp", "greedy"]
+table = provenance_table(*(f"capacity_{name}" for name in names))
+show(table, "rashomon-provenance")
 
 # %% [markdown]
 # Two more data sets of the paper are not to be had here.
 
 # %%
-multiplicity_report.missing_data().style.set_uuid("rashomon-missing")
+show(missing_data(), "rashomon-missing")
 
 # %% [markdown]
 # ## How much of it is found, and what it costs
 #
 # First logistic regression, at ε = 0.01, where the optimum is known. The persons are the same for
-# every way; ± is the standard error over five splits.
+# every way; intervals are over splits (95%), and a single split has none.
 
 # %%
-possible = multiplicity_report.readable_logistic(logistic)
-possible.style.set_uuid("rashomon-logistic")
+shown = at(logistic.estimates, penalty=1.0, epsilon=0.01, quantity=columns)
+show(
+    text_table(shown, ["dataset", "way"], spec=SPECS, names=NAMES),
+    "rashomon-logistic",
+)
 
 # %% [markdown]
-# Training again, whether from other seeds or on resampled data, finds a tenth at most of what equally
-# good models can say. AWP finds more than half of it on Adult and most of it on
-# COMPAS. A few extreme scores on Adult, at ε of 0.02 and more, lie in directions in which hardly any
-# person lies, and are certified to a wider gap; the table of results gives it.
+# In the full results, training again, whether from other seeds or on resampled data, finds a tenth
+# at most of what equally good models can say. AWP finds more than half of it on Adult and most of it
+# on COMPAS. A few extreme scores on Adult, at ε of 0.02 and more, lie in directions in which hardly
+# any person lies, and are certified to a wider gap; the table of results gives it.
 #
 # Now the networks. Both ways see the same persons.
 
 # %%
-found = multiplicity_report.readable_networks(networks, awp)
-found.style.set_uuid("rashomon-networks")
+import pandas as pd
+
+both = trained(pd.concat([networks.estimates, awp.estimates]))
+ways = ["seeds, some samples", "AWP"]
+columns = ["n_trained", "seconds", "mean", "tail5", "above", "ambiguity"]
+shown = at(both, training="standardised", epsilon=0.01, way=ways)
+shown = at(shown, quantity=columns)
+show(
+    text_table(shown, ["dataset", "way"], spec=SPECS, names=NAMES),
+    "rashomon-networks",
+)
 
 # %% [markdown]
 # {numref}`fig-rashomon-costs` sets the capacity against time. One trained network with AWP shows more
-# than a hundred do, and for 150 persons it does so in less time. But its searches are made person by
-# person, so that for the whole test part (column *for all persons*, extrapolated) it takes longer. The
-# claim that AWP is cheaper holds in models trained, not in time, for networks as small as these.
+# than a hundred do, but its searches are made person by person. The next table, from the committed
+# full results, extrapolates to the whole test part, where AWP takes longer. The claim that AWP is
+# cheaper holds in models trained, not in time, for networks as small as these.
 
 # %% mystnb={"figure": {"name": "fig-rashomon-costs", "caption": "Mean capacity above 1 that each way finds at ε = 0.01, against its time for 150 persons; standard errors over five splits. Blue: logistic regression. Orange: networks."}, "image": {"alt": "Two panels with logarithmic axes, Adult and COMPAS. The exact optimum and AWP lie far above the sampled logistic regressions; AWP on networks lies several times above the sampled networks, to the left of them."}}
-multiplicity_report.figure_of_costs(logistic, networks, awp)
+awp.figure("fig-rashomon-costs", beside=[logistic, networks])
+
+# %%
+from studies.capacity2022.searches import against_sampling
+
+apart = against_sampling(awp.committed, networks.committed)
+shown = at(apart, training="standardised", epsilon=0.01)
+show(text_table(shown, "dataset", spec=SPECS, names=NAMES), "rashomon-apart")
 
 # %% [markdown]
 # ## Over ε
@@ -235,7 +281,7 @@ multiplicity_report.figure_of_costs(logistic, networks, awp)
 # The paper's Fig. 3 shows the mean of the largest 1% and 5% of the capacities over ε.
 
 # %% mystnb={"figure": {"name": "fig-rashomon-tails", "caption": "Mean capacity of the 1% and the 5% of persons with the largest one, over the Rashomon parameter, for networks; standard errors over five splits."}, "image": {"alt": "Two panels. The capacity that AWP finds rises with ε towards two. That of a hundred sampled networks lies close to one and is level."}}
-multiplicity_report.figure_of_tails(networks, awp)
+awp.figure("fig-rashomon-tails", beside=[networks])
 
 # %% [markdown]
 # AWP finds more with a larger ε. Sampling does not: these networks, all trained well, nearly all lie
@@ -245,7 +291,7 @@ multiplicity_report.figure_of_tails(networks, awp)
 # {numref}`fig-rashomon-curves` shows everybody.
 
 # %% mystnb={"figure": {"name": "fig-rashomon-curves", "caption": "Cumulative distribution of the capacity over persons; band: 95% t interval over five splits."}, "image": {"alt": "Two panels. The curves of AWP move to the right with ε, up to two classes for some; the dotted curve of sampling rises steeply at one."}}
-multiplicity_report.figure_of_curves(networks, awp)
+awp.figure("fig-rashomon-curves", beside=[networks])
 
 # %% [markdown]
 # ## In scores and in decisions
@@ -255,8 +301,13 @@ multiplicity_report.figure_of_curves(networks, awp)
 # where each person has extreme models of their own.
 
 # %%
-both = multiplicity_report.readable_decisions(networks, awp)
-both.style.set_uuid("rashomon-decisions")
+columns = ["n_models", "above", "mean", "ambiguity", "discrepancy"]
+shown = at(both, training="standardised", way=["seeds", "AWP"])
+shown = at(shown, quantity=columns)
+show(
+    text_table(shown, ["dataset", "way", "epsilon"], spec=SPECS, names=NAMES),
+    "rashomon-decisions",
+)
 
 # %% [markdown]
 # Scores move less on COMPAS than on Adult, and yet decisions conflict more often, since more scores
@@ -268,7 +319,7 @@ both.style.set_uuid("rashomon-decisions")
 # set on COMPAS over the epochs.
 
 # %% mystnb={"figure": {"name": "fig-rashomon-epochs", "caption": "Loss of the best network and mean capacity of the sampled set at ε = 0.01, over the epochs of training on COMPAS; standard errors over splits. The authors' code makes 200 full-batch steps, as many as ten epochs of ours."}, "image": {"alt": "Two panels. The loss falls with training, sooner for Adam than for SGD. The capacity of the sampled set is largest in the first epochs and falls as training goes on."}}
-multiplicity_report.figure_of_epochs(networks)
+networks.figure("fig-rashomon-epochs")
 
 # %% [markdown]
 # The longer networks are trained, the less the sampled ones disagree: much of what seeds show is
@@ -278,18 +329,22 @@ multiplicity_report.figure_of_epochs(networks)
 # moves anybody much. An undertrained network has little to disagree on.
 
 # %%
-trained = multiplicity_report.readable_trainings(networks, awp)
-trained.style.set_uuid("rashomon-trainings")
+columns = ["loss", "accuracy", "n_models", "mean", "tail5", "ambiguity"]
+shown = at(both, epsilon=0.05, way=["seeds", "AWP"], quantity=columns)
+show(
+    text_table(shown, ["dataset", "training", "way"], spec=SPECS, names=NAMES),
+    "rashomon-trainings",
+)
 
 # %% [markdown]
 # ## Few models that show it all
 #
 # Can a reader be shown ten models instead of 163? {numref}`fig-rashomon-greedy` adds models one by
-# one, each time the one that raises the mean capacity most, and judges the choice on people that it
-# did not see.
+# one, each time the one that raises the mean capacity most, and judges the choice on the people
+# that it was made on, as the paper does, and on others.
 
 # %% mystnb={"figure": {"name": "fig-rashomon-greedy", "caption": "Share of the mean capacity above 1 that a subset of the networks on COMPAS keeps, for networks trained on standardised and on unscaled features; standard errors over three splits. Dotted line: ten models."}, "image": {"alt": "Two panels. The greedy curves rise quickly and flatten, a little lower on other persons; at random they are far lower."}}
-multiplicity_report.figure_of_greedy(greedy)
+greedy.figure("fig-rashomon-greedy")
 
 # %% [markdown]
 # It depends on how far the models differ. On unscaled features, as in the authors' code, a few
@@ -307,8 +362,13 @@ multiplicity_report.figure_of_greedy(greedy)
 # same half of the test part.
 
 # %%
-remedies = multiplicity_report.readable_remedies(networks)
-remedies.style.set_uuid("rashomon-remedies")
+columns = ["n_models", "mean", "tail5", "ambiguity", "calibration_error"]
+shown = at(both, training="standardised", epsilon=0.05, quantity=columns)
+shown = shown[~shown["way"].isin(["seeds", "seeds, some samples", "AWP"])]
+show(
+    text_table(shown, ["dataset", "way"], spec=SPECS, names=NAMES),
+    "rashomon-remedies",
+)
 
 # %% [markdown]
 # Averaging five networks takes most of the disagreement out. Isotonic calibration adds to it: its
@@ -318,8 +378,12 @@ remedies.style.set_uuid("rashomon-remedies")
 # to hardly any:
 
 # %%
-penalties = multiplicity_report.readable_penalties(logistic)
-penalties.style.set_uuid("rashomon-penalties")
+columns = ["accuracy", "mean", "tail5", "ambiguity"]
+shown = at(logistic.estimates, way="exact", epsilon=0.01, quantity=columns)
+show(
+    text_table(shown, ["dataset", "penalty"], spec=SPECS, names=NAMES),
+    "rashomon-penalties",
+)
 
 # %% [markdown]
 # A strong penalty lowers the capacity in scores, as claimed, and accuracy with it. It does not lower
@@ -358,60 +422,49 @@ penalties.style.set_uuid("rashomon-penalties")
 #
 # Intervals
 # : 95%, over whole repetitions (of synthetic data: over data sets, or batches of ten).
-#
-# First a run on this machine, on the breast-cancer data and on synthetic data.
 
 # %%
-import pandas as pd
+from studies.capacity2022 import PATIENTS, SETS
 
-from studies.capacity2022 import bridge as candidate_sets
-from studies.capacity2022 import bridge_show as candidate_report
-
-runs = [
-    candidate_sets.run_candidate_sets(
-        problem,
-        n_repetitions=n_bridge_datasets
-        if "synthetic" in problem
-        else n_bridge_repetitions,
-        seed=seed,
-    )
-    for problem in candidate_sets.PROBLEMS
-    if problem != "cervical-cancer"
-]
-bridge_live = candidate_sets.Findings(*map(pd.concat, zip(*runs, strict=True)))
-f"{len(bridge_live.sets):,} sets of candidates"
+sizes = {"n_repetitions": n_bridge_repetitions, "seed": bridge_seed}
+sizes["n_datasets"] = n_bridge_datasets
+breast, cervical, synthetic = (study.run(**sizes) for study in SETS.values())
+patients = PATIENTS.run(**sizes)
+parts = {"Breast cancer": breast, "Cervical cancer": cervical}
+parts |= {"Synthetic data": synthetic, "Patients": patients}
+Markdown("\n".join(f"- {name}. {run.says()}" for name, run in parts.items()))
 
 # %% [markdown]
-# Beside it stand the committed full results, which hold the cervical-cancer data too.
+# Where the committed full results come from:
 
 # %%
-bridge, bridge_provenance = candidate_report.full_findings()
-agreement = candidate_report.live_agreement(bridge_live, bridge)
-glue("bridge_agree", float(100 * agreement["agrees"].mean()), display=False)
-glue("bridge_numbers", float(len(agreement)), display=False)
-candidate_report.readable_provenances(bridge_provenance).style.set_uuid(
-    "bridge-provenance"
-)
+table = provenance_table(*(run.study.name for run in parts.values()))
+show(table, "bridge-provenance")
 
 # %% [markdown]
-# Of {glue:text}`bridge_numbers:.0f` means of this page's run, {glue:text}`bridge_agree:.0f`% lie
-# where 95% of the means of as many repetitions of the full run would.
-#
 # ### Which patients get conflicting scores?
 #
 # {numref}`fig-bridge-conflicts` shows the mean capacity of external patients, by distance to the
 # boundary and by class.
 
 # %% mystnb={"figure": {"name": "fig-bridge-conflicts", "caption": "Mean Rashomon Capacity of external patients over the candidates within 10% of the best F1 in validation, by fifths of the distance to a boundary that is no candidate's, and by class. The scales differ. Full results, with 95% t intervals over repetitions."}, "image": {"alt": "Five panels. In the clinical problems and the two separable synthetic ones the capacity falls from the patients near the boundary to those far from it; where the clusters overlap most it is nearly 1 everywhere. Cases have a larger capacity than others."}}
-candidate_report.figure_of_conflicts(bridge.patients)
+patients.figure("fig-bridge-conflicts")
 
 # %% [markdown]
 # In decisions, for every metric: the share of external patients on whom at least two members of
 # the set decide differently.
 
 # %%
-candidate_report.readable_conflicts(bridge.patients).style.set_uuid(
-    "bridge-conflicts"
+shown = at(patients.estimates, quantity="conflict", epsilon=0.1)
+ends = shown["grouping"].eq("class") | shown["group"].isin([1, 5])
+words = {"class0": "others (%)", "class1": "cases (%)"}
+words |= {"distance1": "nearest fifth (%)", "distance5": "farthest (%)"}
+shown = shown[ends].assign(
+    who=lambda rows: rows["grouping"] + rows["group"].astype(str)
+)
+show(
+    text_table(shown, ["problem", "metric"], "who", spec=".1f", names=words),
+    "bridge-conflicts",
 )
 
 # %% [markdown]
@@ -422,16 +475,19 @@ candidate_report.readable_conflicts(bridge.patients).style.set_uuid(
 # ({numref}`fig-bridge-ranks`).
 
 # %% mystnb={"figure": {"name": "fig-bridge-ranks", "caption": "Where in the set of candidates the two methods' choices lie, for the candidates within 10% of the best in validation and for all; the first of tied candidates is taken. Full results, with 95% t intervals over repetitions."}, "image": {"alt": "Two panels with a row for each problem and metric. In the clinical problems PVF's choices have ranks of about 0.55 to 0.65, mostly above those of the traditional choices; in the synthetic ones the two overlap."}}
-candidate_report.figure_of_central_ranks(bridge.sets)
+breast.figure("fig-bridge-ranks", beside=[cervical, synthetic])
 
 # %% [markdown]
 # The same for the near-best candidates as numbers, where one of the tied candidates is taken at
 # random. The traditional choice then is one of the best of the set by construction.
 
 # %%
-candidate_report.readable_central_ranks(
-    bridge.sets, epsilon=candidate_report.EPSILON, tie_break="random"
-).style.set_uuid("bridge-ranks")
+from studies.capacity2022.bridge_show import NAMES as WORDS
+
+sets = pd.concat([run.estimates for run in (breast, cervical, synthetic)])
+columns = ["rank_pvf_random", "rank_traditional_random", "nearer_random"]
+shown = at(sets, epsilon=0.1, quantity=columns)
+show(text_table(shown, ["problem", "metric"], names=WORDS), "bridge-ranks")
 
 # %% [markdown]
 # ### Who carries the errors?
@@ -441,7 +497,7 @@ candidate_report.readable_central_ranks(
 # ({numref}`fig-bridge-errors`).
 
 # %% mystnb={"figure": {"name": "fig-bridge-errors", "caption": "Share of all external errors that each tenth of patients by capacity carries, candidates chosen and sets formed by F1; the first of tied candidates is taken. Full results, with 95% intervals from resampled repetitions."}, "image": {"alt": "Five panels. On the breast-cancer data the upper four tenths carry nearly all errors; on the cervical-cancer data and for separable clusters the last two carry more than their share; for overlapping clusters all tenths carry a tenth. Errors of PVF alone are concentrated in the last tenths everywhere."}}
-candidate_report.figure_of_error_shares(bridge.patients)
+patients.figure("fig-bridge-errors")
 
 # %% [markdown]
 # The fifth of patients with the largest capacity, for every metric; their share of the patients is
@@ -449,8 +505,10 @@ candidate_report.figure_of_error_shares(bridge.patients)
 # hard for the whole set, whoever chooses.
 
 # %%
-candidate_report.readable_errors(bridge.patients).style.set_uuid(
-    "bridge-errors"
+shown = at(patients.estimates, grouping="capacity", group=0)
+show(
+    text_table(shown, ["problem", "metric"], spec=".0f", names=WORDS),
+    "bridge-errors",
 )
 
 # %% [markdown]
@@ -462,15 +520,23 @@ candidate_report.readable_errors(bridge.patients).style.set_uuid(
 # nobody has in practice, and the plain number of candidates in the set.
 
 # %% mystnb={"figure": {"name": "fig-bridge-separation", "caption": "How well the capacity of the set (candidates within 10% of the best in validation) and its size tell splits in which the methods' choices differ: area under the ROC curve, with 95% intervals from resampled repetitions. Left: the first of the tied candidates differ. Right: PVF's choice has a lower validation score than the traditional one. Full results; rows without an interval have no such split."}, "image": {"alt": "Two panels with a row for each problem and metric. On the left most areas lie between 0.55 and 0.8, those of the number of candidates as high as those of the capacity; on the right they scatter around one half."}}
-separation = candidate_report.separation(bridge.sets, seed=seed)
-candidate_report.figure_of_separation(separation)
+breast.figure("fig-bridge-separation", beside=[cervical, synthetic])
 
 # %% [markdown]
-# The numbers of the left panel, with how many splits there are and how often the choices differ.
+# The numbers of the left panel, with how often the choices differ.
 
 # %%
-candidate_report.readable_separation(separation).style.set_uuid(
-    "bridge-separation"
+told = [f"differs: {name}" for name in ("capacity_validation", "capacity")]
+columns = ["differs", *told, "differs: n_models"]
+shown = at(sets, epsilon=0.1, quantity=columns)
+show(
+    text_table(
+        shown,
+        ["problem", "metric"],
+        spec={"differs": ".0f"},
+        names=WORDS,
+    ),
+    "bridge-separation",
 )
 
 # %% [markdown]
@@ -479,21 +545,51 @@ candidate_report.readable_separation(separation).style.set_uuid(
 # One number for each question and problem, for Intervention Efficiency at γ = 0.1.
 
 # %%
-bridge_answers = candidate_report.answers(bridge, metric="IE@0.1")
-candidate_report.readable_answers(bridge_answers).style.set_uuid(
-    "bridge-answers"
+columns = ["conflict", "nearer", "differs: capacity_validation"]
+shown = at(sets, metric="IE@0.1", epsilon=0.1, quantity=columns)
+carried = at(patients.estimates, group=0, quantity="error_pvf")
+carried = at(carried, metric="IE@0.1", grouping="capacity")
+words = WORDS | {"error_pvf": "PVF's errors in the top fifth (%)"}
+spec = {"conflict": ".0f", "error_pvf": ".0f", "nearer": "+.2f"}
+show(
+    text_table(pd.concat([shown, carried]), "problem", spec=spec, names=words),
+    "bridge-answers",
 )
-
-# %% [markdown]
-# And what they say over all problems and metrics, worded by the numbers.
 
 # %%
-Markdown(
-    "\n".join(
-        f"{n}. {text}"
-        for n, text in enumerate(candidate_report.conclusions(bridge), 1)
-    )
-)
+from studies.capacity2022.bridge_show import signs
+
+full = pd.concat([run.reference for run in (breast, cervical, synthetic)])
+clinical = full[full["problem"].str.endswith("cancer")]
+told = full[full["quantity"] == "differs: capacity_validation"]
+counts = {
+    "ranks": signs(at(clinical, epsilon=0.1, quantity="nearer")),
+    "told": signs(told.dropna(subset="low"), 0.5),
+    "cases": signs(
+        at(patients.reference, epsilon=0.1, quantity="beyond", group=1).query(
+            "grouping == 'class'"
+        )
+    ),
+}
+for name, (above, below, n) in counts.items():
+    glue(f"bridge_{name}_above", above, display=False)
+    glue(f"bridge_{name}_below", below, display=False)
+    glue(f"bridge_{name}_all", n, display=False)
+
+# %% [markdown]
+# In the committed full results, over all metrics, where a difference counts if its 95% interval
+# leaves zero out:
+#
+# 1. Decisions conflict more often about cases than about others in {glue:text}`bridge_cases_above` of
+#    {glue:text}`bridge_cases_all` combinations of problem and metric, and less often in
+#    {glue:text}`bridge_cases_below`.
+# 2. In the clinical problems PVF's choice lies nearer to the middle than the traditional one in
+#    {glue:text}`bridge_ranks_above` of {glue:text}`bridge_ranks_all` combinations, and nearer to the
+#    edge in {glue:text}`bridge_ranks_below`.
+# 3. A member taken at random errs on the same patients as the two choices do.
+# 4. The capacity on the validation sample tells differing choices better than a coin in
+#    {glue:text}`bridge_told_above` of {glue:text}`bridge_told_all` combinations, and worse in
+#    {glue:text}`bridge_told_below`.
 
 # %% [markdown]
 # ## A model card
@@ -505,7 +601,7 @@ Markdown(
 # %%
 from studies.capacity2022 import card as card_example
 
-card = card_example.breast_cancer_card(seed=seed)
+card = card_example.breast_cancer_card(seed=bridge_seed)
 card
 
 # %% [markdown]
@@ -519,7 +615,8 @@ card
 # %%
 from studies.kit.claims import verdict_table
 
-verdict_table(multiplicity_report.CLAIMS).style.set_uuid("rashomon-verdicts")
+claims = [f"RC-{number}" for number in range(1, 11)]
+show(verdict_table(claims), "rashomon-verdicts")
 
 # %% [markdown]
 # **What a reader may take away.** Rashomon Capacity does what its definition promises, and it can be

@@ -1,1 +1,175 @@
-"""Hsu and Calmon (2022), run again."""
+"""Rashomon Capacity (Hsu and Calmon 2022), and the candidates of PVF as Rashomon sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, partial
+from typing import Any
+
+import pandas as pd
+
+from studies.capacity2022 import bridge, bridge_show, checks, run, searches, show
+from studies.kit.claims import parts_of
+from studies.kit.results import read_result
+from studies.kit.study import Study
+from studies.kit.verdicts import Part
+
+__all__ = ["AWP", "CHECKS", "GREEDY", "LOGISTIC", "NETWORKS", "PATIENTS", "SETS", "STUDIES"]
+
+
+def _rounded(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows.round(6)
+
+
+def _to_four(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows.round(4)
+
+
+@cache
+def _committed_estimates(names: tuple[str, ...]) -> pd.DataFrame:
+    tables = {name: read_result(name)[0] for name in names}
+    found = [run.by_split(table) for table in tables.values()]
+    if {"capacity_awp", "capacity_networks"} <= set(names):
+        pair = tables["capacity_awp"], tables["capacity_networks"]
+        found.append(searches.against_sampling(*pair))
+    return pd.concat(found, ignore_index=True)
+
+
+def _of_several_tables(_: pd.DataFrame, entry: Mapping[str, Any]) -> list[Part]:
+    """Return the parts of a claim on estimates of all committed tables that its entry names."""
+    return parts_of(entry, _committed_estimates(tuple(entry["tables"])))
+
+
+CHECKS = Study(
+    name="capacity_checks",
+    settings=checks.Checks,
+    blocks=checks.check_blocks,
+    block=checks.check_block,
+    estimate=checks.check_estimates,
+    figures={"fig-rashomon-simplex": show.simplex},
+    sample={"n_sets": 1000},
+    notes=(
+        "Properties of Rashomon Capacity on random sets of scores, and the paper's own examples: "
+        "one row for each check, quantity and number of classes (0: does not matter)."
+    ),
+)
+
+NETWORKS = Study(
+    name="capacity_networks",
+    settings=run.Networks,
+    blocks=run.network_blocks,
+    block=run.network_block,
+    summarise=_rounded,
+    estimate=run.by_split,
+    figures={"fig-rashomon-epochs": show.epochs},
+    claims={"RC-6": _of_several_tables, "RC-10": _of_several_tables},
+    sample={"n_repetitions": 1},
+    notes=(
+        "Rashomon Capacity of networks trained from many seeds on Adult and COMPAS, and what "
+        "ensembles and calibration make of it: one row for each data set, training, number of "
+        "epochs, split, way and epsilon, rounded to six decimals."
+    ),
+    measured=("seconds",),
+)
+
+LOGISTIC = Study(
+    name="capacity_logistic",
+    settings=searches.Logistic,
+    blocks=searches.logistic_blocks,
+    block=searches.logistic_block,
+    summarise=_rounded,
+    estimate=run.by_split,
+    sample={"n_repetitions": 1},
+    notes=(
+        "Rashomon Capacity around one logistic regression, as four ways find it: one row for "
+        "each data set, penalty, split, way and epsilon, rounded to six decimals."
+    ),
+    measured=("seconds",),
+)
+
+GREEDY = Study(
+    name="capacity_greedy",
+    settings=run.Greedy,
+    blocks=run.greedy_blocks,
+    block=run.greedy_block,
+    summarise=_rounded,
+    estimate=run.greedy_estimates,
+    figures={"fig-rashomon-greedy": show.greedy},
+    sample={"n_repetitions": 1},
+    notes=(
+        "How much of the capacity of a set of networks on COMPAS a few of them keep: one row "
+        "for each training, split, first model, rule, half of the test part and number of "
+        "models, rounded to six decimals."
+    ),
+)
+
+AWP = Study(
+    name="capacity_awp",
+    settings=searches.Awp,
+    blocks=searches.awp_blocks,
+    block=searches.awp_block,
+    summarise=_rounded,
+    estimate=run.by_split,
+    figures={
+        "fig-rashomon-costs": show.costs,
+        "fig-rashomon-tails": show.tails,
+        "fig-rashomon-curves": show.curves,
+    },
+    claims={"RC-7": _of_several_tables},
+    sample={"n_repetitions": 1},
+    notes=(
+        "Rashomon Capacity that adversarial weight perturbation finds around networks on Adult "
+        "and COMPAS, with PyTorch: one row for each data set, network, split and epsilon, "
+        "rounded to six decimals."
+    ),
+    measured=("seconds",),
+)
+
+#: The candidates of the clinical and synthetic experiments as sets, by the beginning of a
+#: problem's name.
+SETS = {
+    problem: Study(
+        name=f"candidate_sets_{problem.partition('-')[0]}",
+        settings=bridge.CandidateSets,
+        blocks=partial(bridge.candidate_blocks, problem),
+        block=bridge.set_block,
+        summarise=_to_four,
+        estimate=bridge_show.set_estimates,
+        figures={
+            "fig-bridge-ranks": bridge_show.ranks,
+            "fig-bridge-separation": bridge_show.separations,
+        },
+        sample={"n_repetitions": 1, "n_datasets": 10},
+        notes=(
+            f"The candidates of {what} as Rashomon sets: one row for each {unit}, metric and "
+            "epsilon, rounded to four decimals; of tied candidates the first is taken, and in "
+            "columns that end in _random the mean over all."
+        ),
+    )
+    for problem, what, unit in [
+        ("breast-cancer", "the breast-cancer splits", "split"),
+        ("cervical-cancer", "the cervical-cancer splits", "split"),
+        ("synthetic", "synthetic data sets", "data set"),
+    ]
+}
+
+PATIENTS = Study(
+    name="candidate_patients",
+    settings=bridge.CandidateSets,
+    blocks=partial(bridge.candidate_blocks, ""),
+    block=bridge.patient_block,
+    summarise=_to_four,
+    estimate=bridge_show.patient_estimates,
+    figures={
+        "fig-bridge-conflicts": bridge_show.conflicts,
+        "fig-bridge-errors": bridge_show.errors,
+    },
+    sample={"n_repetitions": 1, "n_datasets": 10},
+    notes=(
+        "How the candidates' Rashomon sets treat external patients: one row for each problem, "
+        "repetition (of synthetic data: ten data sets), metric, epsilon and group of patients, "
+        "rounded to four decimals; of tied candidates the first is taken."
+    ),
+)
+
+STUDIES = (CHECKS, NETWORKS, LOGISTIC, GREEDY, AWP, *SETS.values(), PATIENTS)

@@ -14,11 +14,10 @@ best: those that tie at ε = 0, all at ε = 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,24 +25,28 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from pvf._checks import check_integer, check_interval
 from pvf.multiplicity import rashomon_capacity, rashomon_set
 from pvf.validation import is_tied_best
 from studies.data.datasets import make_clusters
-from studies.kit.results import run_blocks
+from studies.kit.study import Settings, setting
 from studies.pvf2026.clinical import run as clinical
 from studies.pvf2026.synthetic import run as synthetic
 
 __all__ = [
     "EPSILONS",
     "METRICS",
+    "N_CAPACITIES",
+    "N_DISTANCES",
     "PROBLEMS",
+    "CandidateSets",
     "Candidates",
-    "Findings",
+    "candidate_blocks",
     "central_rank",
     "clinical_candidates",
+    "clinical_settings",
+    "patient_block",
     "patient_groups",
-    "run_candidate_sets",
+    "set_block",
     "set_facts",
     "synthetic_candidates",
 ]
@@ -77,26 +80,17 @@ BATCH = 10
 #: Groups of patients: by distance to the boundary, and by capacity.
 N_DISTANCES, N_CAPACITIES = 5, 10
 
-#: Raised whenever the code below computes something else, so that no old shard is read.
-_VERSION = 1
+#: Size of a synthetic data set, and new samples for it.
+N_SAMPLES, N_EXTERNAL = 50, 500
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
     """One selection problem, and what each candidate says about new patients.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_candidates, n_patients)
-        Score of each external patient; above 1/2 is a decision for "case".
-    is_case : ndarray of bool of shape (n_patients,)
-    distance : ndarray of shape (n_patients,)
-        Distance from a decision boundary that is not any candidate's.
-    scores_validation : ndarray of shape (n_candidates, n_validation)
-    validation, external : ndarray of shape (n_metrics, n_candidates)
-        Each metric on the validation sample and on the external patients.
-    pvf, traditional : ndarray of bool of shape (n_metrics, n_candidates)
-        The best candidates of each method, all that tie.
+    ``scores`` (candidates × patients) above 1/2 are decisions for "case"; ``distance`` is from a
+    boundary that is not any candidate's; ``validation`` and ``external`` are metrics × candidates,
+    as are ``pvf`` and ``traditional``: the best candidates of each method, all that tie.
     """
 
     scores: Array
@@ -109,22 +103,16 @@ class Candidates:
     traditional: NDArray[np.bool_]
 
 
-class Findings(NamedTuple):
-    """What `run_candidate_sets` returns.
+@dataclass(frozen=True)
+class CandidateSets(Settings):
+    """Repetitions of the selection problems."""
 
-    Parameters
-    ----------
-    sets : DataFrame
-        One row for each split or data set, metric and ε: ``problem, repetition, subset, split,
-        metric, epsilon`` and what `set_facts` tells.
-    patients : DataFrame
-        One row for each repetition (of synthetic data: batch of ten data sets), metric, ε and
-        group of patients: ``problem, repetition, metric, epsilon`` and what `patient_groups` tells,
-        averaged over the patients of all its splits.
-    """
-
-    sets: pd.DataFrame
-    patients: pd.DataFrame
+    n_repetitions: int = setting(
+        1, "Repetitions of a clinical experiment, of 25 or 30 splits.", full=20, low=1
+    )
+    n_datasets: int = setting(20, "Data sets of a synthetic configuration.", full=200, low=1)
+    n_candidates: int = setting(100, "Trees of a clinical split.", low=1)
+    seed: int = setting(20261127, "Of the experiments and data sets.", low=0)
 
 
 # --- the candidates -----------------------------------------------------------------------------
@@ -137,18 +125,6 @@ def clinical_candidates(
 
     The distance from the boundary is the absolute logit of a logistic regression on the split's
     training part, scikit-learn's default on the scaled features.
-
-    Parameters
-    ----------
-    split : clinical.Split
-    key : tuple of int
-        Names the split under the seed, as `clinical.judge` takes it.
-    settings : mapping
-        Arguments of `clinical.Experiment`, with one σ.
-
-    Returns
-    -------
-    Candidates
     """
     problem = split.problem
     X = clinical.scaled_features(split.train, settings)
@@ -180,21 +156,6 @@ def synthetic_candidates(
 
     The distance is that from the line halfway between the clusters, on which the best classifier
     for balanced classes decides.
-
-    Parameters
-    ----------
-    n_samples, mu, sigma : int, float, float
-        The configuration.
-    repetition : int
-        Its repetition, from 0.
-    n_external : int
-        New samples.
-    seed : int
-        Of the sweep and, with a key of its own, of the new samples.
-
-    Returns
-    -------
-    Candidates
     """
     trace = synthetic.draw_repetition(n_samples, mu, sigma, repetition, seed=seed)
     key = (n_samples, *np.array([mu, sigma]).view(np.uint64).tolist(), repetition)
@@ -227,20 +188,7 @@ def synthetic_candidates(
 
 
 def members(candidates: Candidates, metric: int, epsilon: float) -> NDArray[np.intp]:
-    """Return the candidates within ε of the best in validation, relatively.
-
-    Parameters
-    ----------
-    candidates : Candidates
-    metric : int
-        Position of the metric.
-    epsilon : float
-        From 0, those that tie, to 1, all.
-
-    Returns
-    -------
-    ndarray of int
-    """
+    """Return the candidates within ε of the best in validation, relatively: 0 ties, 1 all."""
     values = candidates.validation[metric]
     return rashomon_set(-values, epsilon * float(values.max()))
 
@@ -248,25 +196,8 @@ def members(candidates: Candidates, metric: int, epsilon: float) -> NDArray[np.i
 def central_rank(distance: Array, inside: NDArray[np.intp], choice: int) -> float:
     """Return the share of a set's other members that lie nearer to its middle than a choice does.
 
-    Parameters
-    ----------
-    distance : ndarray of shape (n_candidates,)
-        Distance of each candidate from the middle.
-    inside : ndarray of int
-        The set. The choice need not be in it.
-    choice : int
-
-    Returns
-    -------
-    float
-        From 0, in the middle, to 1, at the edge; equal distances count half, so that a member
-        taken at random has 1/2 on average. NaN where there is no other member.
-
-    Examples
-    --------
-    >>> distance = np.array([0.1, 0.3, 0.2, 0.2])
-    >>> [round(central_rank(distance, np.arange(4), q), 3) for q in range(4)]
-    [0.0, 1.0, 0.5, 0.5]
+    Equal distances count half, so that a member taken at random has 1/2 on average. The choice need
+    not be in the set; without another member there is no rank (NaN).
     """
     others = distance[inside[inside != choice]]
     if not others.size:
@@ -279,26 +210,12 @@ def central_rank(distance: Array, inside: NDArray[np.intp], choice: int) -> floa
 def set_facts(candidates: Candidates, metric: int, epsilon: float) -> dict[str, float]:
     """Return what is known of one Rashomon set and of the two methods' choices.
 
-    Parameters
-    ----------
-    candidates : Candidates
-    metric : int
-        Position of the metric.
-    epsilon : float
-
-    Returns
-    -------
-    dict of str to float
-        ``n_models`` in the set; ``capacity_validation`` and ``capacity``, the mean Rashomon
-        Capacity over the validation sample and over the external patients; ``conflict``, the share
-        of the latter on whom the members' decisions conflict. ``rank_pvf`` and
-        ``rank_traditional``: `central_rank` of each method's choice, by the mean absolute distance
-        of its external scores from the set's mean scores; ``distance_pvf``,
-        ``distance_traditional`` and ``distance_member``: that distance, the last one averaged over
-        the members. Of tied candidates the first is taken, and for columns that end in ``_random``
-        the mean over all. ``differs``: whether the two first ones differ; ``outside``: the share of
-        PVF's tied candidates that don't tie under the traditional method; ``gain``: the external
-        metric of PVF's first one less that of the traditional one.
+    ``capacity`` is over the external patients; ``conflict`` the share of them on whom the members'
+    decisions conflict. Ranks (`central_rank`) and distances are of the mean absolute distance of
+    external scores from the set's mean scores. Of tied candidates the first is taken, and for
+    columns that end in ``_random`` the mean over all. ``differs``: whether the two first ones
+    differ; ``outside``: the share of PVF's tied candidates that don't tie under the traditional
+    method; ``gain``: the external metric of PVF's first one less that of the traditional one.
     """
     inside = members(candidates, metric, epsilon)
     scores = candidates.scores[inside]
@@ -341,26 +258,13 @@ def _mean_capacity(scores: Array) -> float:
 
 
 def patient_groups(candidates: Candidates, metric: int, epsilon: float) -> pd.DataFrame:
-    """Return how one set treats groups of external patients.
+    """Return how one set treats groups of external patients, as means over each group.
 
-    Parameters
-    ----------
-    candidates : Candidates
-    metric : int
-        Position of the metric.
-    epsilon : float
-
-    Returns
-    -------
-    DataFrame
-        One row a group: ``grouping`` and ``group``, which are "class" (0 others, 1 cases),
-        "distance" (fifths, from 1 nearest the boundary to 5) and "capacity" (tenths, from 1
-        smallest to 10); ``n`` patients; and over these the means of ``capacity``, ``conflict``
-        (the members' decisions conflict), ``error_member`` (a member, taken at random, is wrong),
-        ``error_pvf`` and ``error_traditional`` (the method's choice, the first of the tied, is
-        wrong), and ``lost`` and ``won`` (PVF's choice is wrong and the traditional one right, and
-        the other way round). Patients of equal capacity share their places among the tenths
-        evenly.
+    The groups are "class" (0 others, 1 cases), "distance" (fifths, from 1 nearest the boundary to
+    5) and "capacity" (tenths, from 1 smallest to 10). A member taken at random (``error_member``)
+    or a method's choice, the first of the tied, is wrong; ``lost`` and ``won``: PVF's choice is
+    wrong and the traditional one right, and the other way round. Patients of equal capacity share
+    their places among the tenths evenly.
     """
     inside = members(candidates, metric, epsilon)
     wrong = (candidates.scores > 0.5) != candidates.is_case
@@ -406,170 +310,79 @@ def _shared_among_equals(values: Array) -> Array:
 # --- the study ----------------------------------------------------------------------------------
 
 
-def run_candidate_sets(
-    problem: str = "breast-cancer",
-    *,
-    n_repetitions: int = 1,
-    epsilons: Sequence[float] = EPSILONS,
-    patient_epsilons: Sequence[float] = PATIENT_EPSILONS,
-    n_candidates: int = 100,
-    n_samples: int = 50,
-    n_external: int = 500,
-    seed: int = 20261127,
-    n_jobs: int | None = None,
-    out: str | Path | None = None,
-    progress: bool | None = None,
-) -> Findings:
-    """Look at the candidates of one experiment as Rashomon sets.
+def candidate_blocks(problem: str, settings: CandidateSets) -> list[tuple[str, int, int]]:
+    """Return the blocks of all problems that begin so: problem, first repetition, end.
 
-    Parameters
-    ----------
-    problem : str
-        A key of `PROBLEMS`, which also gives σ.
-    n_repetitions : int, default=1
-        Repetitions of a clinical experiment, of 25 or 30 splits each; or of a synthetic
-        configuration, of one data set each.
-    epsilons, patient_epsilons : sequence of float
-        Tolerances ε for the sets, and for groups of patients.
-    n_candidates : int, default=100
-        Trees of a clinical split.
-    n_samples, n_external : int
-        Size of a synthetic data set, and new samples for it.
-    seed : int
-        The splits, trees and choices are those of `clinical.Experiment` with this seed and one
-        σ; the synthetic data sets are those of `synthetic.run_sweep` with this seed.
-    n_jobs : int or None
-        Workers, as joblib takes them; the result is the same for any number.
-    out : path, optional
-        Folder of resumable shards.
-    progress : bool or None
-        Progress bar; by default only on a terminal.
-
-    Returns
-    -------
-    Findings
-
-    Raises
-    ------
-    ValueError, TypeError
-        An argument is of the wrong kind or range.
-    DataUnavailableError
-        There is no copy of the data and none can be downloaded.
-
-    Examples
-    --------
-    >>> found = run_candidate_sets("synthetic, μ = 1.5", n_repetitions=20)
-    >>> found.sets.query("metric == 'F1' and epsilon == 1")["n_models"].unique()
-    array([10.])
-    >>> sorted(found.patients["grouping"].unique())
-    ['capacity', 'class', 'distance']
+    A block is one repetition of a clinical experiment, or ten synthetic data sets.
     """
-    if problem not in PROBLEMS:
-        raise ValueError(f"problem must be one of {list(PROBLEMS)}, got {problem!r}.")
-    check_integer("n_repetitions", n_repetitions, 1)
-    check_integer("n_candidates", n_candidates, 1)
-    check_integer("n_samples", n_samples, 8)
-    check_integer("n_external", n_external, 2 * N_CAPACITIES)
-    check_integer("seed", seed, 0)
-    settings = {
-        "problem": problem,
-        "epsilons": [float(e) for e in check_interval("epsilons", epsilons, 0, 1)],
-        "patient_epsilons": [
-            float(e) for e in check_interval("patient_epsilons", patient_epsilons, 0, 1)
-        ],
-        "n_candidates": n_candidates,
-        "n_samples": n_samples,
-        "n_external": n_external,
-        "seed": seed,
-    }
-    if problem in clinical.DATASETS:
-        clinical.outcomes(_clinical_settings(settings))  # fails here, once, if there are no data
-        blocks = [(r, r + 1) for r in range(n_repetitions)]
-    else:
-        blocks = [
-            (start, min(start + BATCH, n_repetitions)) for start in range(0, n_repetitions, BATCH)
-        ]
-    table = run_blocks(
-        _block,
-        blocks,
-        study="candidate_sets",
-        settings=settings,
-        version=_VERSION,
-        out=out,
-        n_jobs=n_jobs,
-        description=problem,
-        progress=progress,
-    )
-    is_set = table["grouping"] == ""
-    return Findings(_part(table[is_set], "n_models"), _part(table[~is_set], "grouping"))
+    blocks = []
+    for name in PROBLEMS:
+        if not name.startswith(problem):
+            continue
+        n, size = settings.n_datasets, BATCH
+        if name in clinical.DATASETS:
+            clinical.outcomes(clinical_settings(name, settings))  # says at once if data are missing
+            n, size = settings.n_repetitions, 1
+        blocks += [(name, start, min(start + size, n)) for start in range(0, n, size)]
+    return blocks
 
 
-def _part(rows: pd.DataFrame, first: str) -> pd.DataFrame:
-    """Return the rows of one kind, without the columns of the other."""
-    if first == "n_models":
-        rows = rows.drop(columns=["grouping", "group", "n", *_GROUP_ONLY])
-    else:
-        kept = ["problem", "repetition", "metric", "epsilon", "grouping", "group", "n"]
-        rows = rows[[*kept, "capacity", "conflict", *_GROUP_ONLY]]
-        rows = rows.astype({"group": int, "n": int})
-    return rows.reset_index(drop=True)
+def set_block(key: tuple[str, int, int], settings: CandidateSets) -> pd.DataFrame:
+    """Return a row for each split or data set of a block, metric and ε."""
+    rows = [
+        {"problem": key[0], **names, "metric": metric, "epsilon": epsilon}
+        | set_facts(candidates, m, epsilon)
+        for names, candidates in _problems_of(key, settings)
+        for metric, m in METRICS.items()
+        for epsilon in EPSILONS
+    ]
+    return pd.DataFrame(rows)
 
 
-_GROUP_ONLY = ("error_member", "error_pvf", "error_traditional", "lost", "won")
+def patient_block(key: tuple[str, int, int], settings: CandidateSets) -> pd.DataFrame:
+    """Return a row for each metric, ε and group of patients, over all patients of a block."""
+    problem, start, _ = key
+    groups = [
+        patient_groups(candidates, m, epsilon).assign(metric=metric, epsilon=epsilon)
+        for _, candidates in _problems_of(key, settings)
+        for metric, m in METRICS.items()
+        for epsilon in PATIENT_EPSILONS
+    ]
+    number = start if problem in clinical.DATASETS else start // BATCH
+    table = _pooled(pd.concat(groups, ignore_index=True))
+    table = table.assign(problem=problem, repetition=number)
+    first = ["problem", "repetition", "metric", "epsilon", "grouping", "group", "n"]
+    return table[[*first, *table.columns.drop(first)]]
 
 
-def _block(block: tuple[int, int], **settings: Any) -> pd.DataFrame:
-    """Compute the sets of a block of repetitions one by one, and its patients together."""
-    start, stop = block
-    problem = settings["problem"]
-    sets, groups = [], []
-    for names, candidates in _candidates(range(start, stop), settings):
-        for metric, m in METRICS.items():
-            for epsilon in settings["epsilons"]:
-                key = {"problem": problem, **names, "metric": metric, "epsilon": epsilon}
-                sets.append(key | set_facts(candidates, m, epsilon))
-            for epsilon in settings["patient_epsilons"]:
-                part = patient_groups(candidates, m, epsilon)
-                groups.append(part.assign(metric=metric, epsilon=epsilon))
-    patients = _pooled(pd.concat(groups, ignore_index=True))
-    first = start if problem in clinical.DATASETS else start // BATCH
-    patients = patients.assign(problem=problem, repetition=first, subset=0, split=0)
-    table = pd.concat([pd.DataFrame(sets).assign(grouping="", group=0, n=0), patients])
-    return table.reset_index(drop=True)
-
-
-def _candidates(repetitions: range, settings: Mapping[str, Any]) -> Any:
-    """Yield the selection problems of some repetitions, each with the columns that name it."""
-    problem = settings["problem"]
-    sigma = PROBLEMS[problem]
-    for repetition in repetitions:
+def _problems_of(
+    key: tuple[str, int, int], settings: CandidateSets
+) -> Iterator[tuple[dict[str, int], Candidates]]:
+    """Yield the selection problems of a block, each with the columns that name it."""
+    problem, start, stop = key
+    for repetition in range(start, stop):
         if problem not in clinical.DATASETS:
-            names = {"repetition": repetition, "subset": 0, "split": 0}
+            mu, sigma = float(problem.rpartition(" ")[2]), PROBLEMS[problem]
             yield (
-                names,
+                {"repetition": repetition, "subset": 0, "split": 0},
                 synthetic_candidates(
-                    settings["n_samples"],
-                    float(problem.rpartition(" ")[2]),
-                    sigma,
-                    repetition,
-                    n_external=settings["n_external"],
-                    seed=settings["seed"],
+                    N_SAMPLES, mu, sigma, repetition, n_external=N_EXTERNAL, seed=settings.seed
                 ),
             )
             continue
-        experiment = _clinical_settings(settings)
+        experiment = clinical_settings(problem, settings)
         for split in clinical.splits(repetition, experiment):
             names = {"repetition": repetition, "subset": split.subset, "split": split.split}
             yield names, clinical_candidates(split, tuple(names.values()), experiment)
 
 
-def _clinical_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of `clinical.Experiment`, its defaults but for what is set here."""
+def clinical_settings(problem: str, settings: CandidateSets) -> dict[str, Any]:
+    """Return the settings of the clinical experiment, its defaults but for what is set here."""
     return asdict(clinical.Experiment()) | {
-        "dataset": settings["problem"],
-        "sigmas": [PROBLEMS[settings["problem"]]],
-        "n_candidates": settings["n_candidates"],
-        "seed": settings["seed"],
+        "dataset": problem,
+        "sigmas": [PROBLEMS[problem]],
+        "n_candidates": settings.n_candidates,
+        "seed": settings.seed,
     }
 
 

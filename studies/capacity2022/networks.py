@@ -13,18 +13,7 @@ from torch import nn
 
 
 def as_module(network: MLPClassifier) -> nn.Sequential:
-    """Return a fitted two-class network of scikit-learn as a module with one logit.
-
-    Parameters
-    ----------
-    network : MLPClassifier
-        With rectified linear units.
-
-    Returns
-    -------
-    torch.nn.Sequential
-        In single precision.
-    """
+    """Return a fitted network of rectified linear units as a module with one logit."""
     layers: list[nn.Module] = []
     for weight, bias in zip(network.coefs_, network.intercepts_, strict=True):
         layer = nn.Linear(*weight.shape)
@@ -38,21 +27,7 @@ def as_module(network: MLPClassifier) -> nn.Sequential:
 def paper_network(
     parts: Any, *, seed: int, n_layers: int, n_units: int, n_steps: int
 ) -> nn.Sequential:
-    """Train the paper's network: full-batch steps of 0.001 with momentum 0.9.
-
-    Parameters
-    ----------
-    parts : studies.capacity2022.run.Parts
-    seed : int
-        Of the initial weights.
-    n_layers, n_units, n_steps : int
-        Hidden layers, units in each, and steps.
-
-    Returns
-    -------
-    torch.nn.Sequential
-        With two logits. Each hidden layer has weights of its own.
-    """
+    """Train the paper's network, of two logits: full-batch steps of 0.001 with momentum 0.9."""
     sizes = [parts.X_train.shape[1], *[n_units] * n_layers]
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -70,22 +45,10 @@ def paper_network(
     return network
 
 
-class Scorer:
-    """A module with scikit-learn's way to ask for scores.
-
-    Parameters
-    ----------
-    module : torch.nn.Module
-        With one logit for two classes, or two.
-    """
-
-    def __init__(self, module: nn.Module) -> None:
-        self.module = module
-
-    def predict_proba(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return scores of shape (n, 2)."""
-        with torch.no_grad():
-            out = self.module(torch.tensor(X, dtype=torch.float32)).double()
-        if out.shape[1] == 1:
-            out = torch.cat([torch.zeros_like(out), out], dim=1)
-        return torch.softmax(out, dim=1).numpy()
+def positive_scores(module: nn.Module, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return a module's probabilities of class 1, from one logit or two."""
+    with torch.no_grad():
+        out = module(torch.tensor(X, dtype=torch.float32)).double()
+    if out.shape[1] == 1:
+        out = torch.cat([torch.zeros_like(out), out], dim=1)
+    return torch.softmax(out, dim=1).numpy()[:, 1]

@@ -1,9 +1,4 @@
-"""The experiments of Hsu and Calmon (2022) on Adult and COMPAS, and what they leave out.
-
-How much do equally good models disagree about one person? Four ways to look for such models stand
-side by side: training again from other seeds, training again on resampled data, perturbing the
-weights of one model by gradient steps (AWP), and, for logistic regression, the exact optimum, which
-says how far the others fall short.
+"""The networks of Hsu and Calmon (2022) on Adult and COMPAS: seeds, remedies, greedy subsets.
 
 The paper's text leaves preprocessing, networks and splits to its supplement. Where they are not
 said otherwise, they are those of the authors' published code (commit 101abd4).
@@ -12,9 +7,8 @@ said otherwise, they are those of the authors' published code (commit 101abd4).
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,9 +16,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logit
 from scipy.stats import ks_2samp
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import LogisticRegression, SGDClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import StandardScaler
 
@@ -34,41 +27,45 @@ from pvf.multiplicity import (
     decisions,
     discrepancy,
     greedy_subset,
-    perturb_scores,
     rashomon_capacity,
     rashomon_set,
 )
 from studies.data.datasets import load_adult, load_compas
-from studies.kit.results import run_blocks
+from studies.kit.estimates import mean_estimates
+from studies.kit.study import Settings, setting
 
 __all__ = [
     "DATASETS",
     "EPSILONS",
-    "PAPER_NETWORKS",
     "QUANTILES",
     "TRAININGS",
-    "WAYS",
+    "Greedy",
+    "Networks",
     "Parts",
     "Training",
+    "by_split",
     "calibration_error",
-    "extremes",
+    "ensure_data",
+    "greedy_block",
+    "greedy_blocks",
+    "greedy_estimates",
     "isotonic",
     "kept_shares",
     "log_losses",
-    "logistic_ways",
     "make_parts",
+    "network_block",
+    "network_blocks",
+    "network_seeds",
     "paper_data",
-    "penalised_loss",
     "platt",
-    "run_awp",
-    "run_greedy",
-    "run_logistic",
-    "run_networks",
+    "rows_by_epsilon",
+    "split_parts",
     "summary",
     "train_networks",
 ]
 
 Array = NDArray[np.float64]
+Labels = NDArray[np.int64]
 
 #: Rashomon parameters of Fig. 3.
 EPSILONS = (0.01, 0.02, 0.05, 0.1)
@@ -79,32 +76,20 @@ QUANTILES = (*range(0, 100, 5), 99, 100)
 #: A capacity clearly above 1: that of two models whose scores are 0.43 and 0.57.
 ABOVE = 1.01
 
+_HIDDEN = (50, 50)
+
 
 class Parts(NamedTuple):
     """A data set cut in two."""
 
     X_train: Array
-    y_train: NDArray[np.int64]
+    y_train: Labels
     X_test: Array
-    y_test: NDArray[np.int64]
+    y_test: Labels
 
 
 class Training(NamedTuple):
-    """How networks are trained.
-
-    Parameters
-    ----------
-    scaling : {"standard", "none"}
-        Whether features are brought to mean 0 and standard deviation 1 by the training part.
-    solver : {"adam", "sgd"}
-        Of `sklearn.neural_network.MLPClassifier`; both with a learning rate of 0.001.
-    epochs : mapping of str to sequence of int
-        For each data set, after how many passes through the training part scores are taken.
-    n_models : int
-        Most models.
-    n_repetitions : int
-        Most splits.
-    """
+    """How networks are trained, and after how many passes through the data scores are taken."""
 
     scaling: str
     solver: str
@@ -121,45 +106,48 @@ TRAININGS = {
     "slow": Training("standard", "sgd", {"compas": (1, 2, 5, 10, 20, 50, 100)}, 20, 3),
 }
 
-#: Hidden layers and units of the paper's networks, and their full-batch steps.
-PAPER_NETWORKS = {
-    "adult": {"n_layers": 5, "n_units": 100, "n_steps": 100},
-    "compas": {"n_layers": 5, "n_units": 200, "n_steps": 200},
-}
 
-_HIDDEN = (50, 50)
+@dataclass(frozen=True)
+class Networks(Settings):
+    """Networks trained from many seeds."""
+
+    n_models: int = setting(
+        10, "Networks of a split; two trainings have 20 at most.", full=100, paper="100", low=2
+    )
+    n_repetitions: int = setting(
+        1, "Splits; two trainings have 3 at most.", full=5, paper="5", low=1
+    )
+    n_perturbed: int = setting(
+        20, "Persons on whom AWP looks for scores too.", full=150, paper="all", low=1
+    )
+    seed: int = setting(20261128, "Of splits and networks.", low=0)
+
+
+@dataclass(frozen=True)
+class Greedy(Settings):
+    """A few networks that stand for many."""
+
+    n_models: int = setting(30, "Networks trained on COMPAS.", full=180, low=2)
+    n_kept: int = setting(
+        25, "Of those near the best, how many make the set.", full=163, paper="163", low=2
+    )
+    n_chosen: int = setting(15, "Most models to choose.", full=30, paper="10", low=1)
+    n_repetitions: int = setting(1, "Splits.", full=3, low=1)
+    n_starts: int = setting(5, "First models in each split.", low=1)
+    epsilon: float = setting(0.05, "By how much a loss may exceed the smallest.", low=0)
+    seed: int = setting(20261128, "Of splits and networks.", low=0)
 
 
 # --- data -----------------------------------------------------------------------------------------
 
 
 def paper_data(dataset: str, *, download: bool = True) -> tuple[pd.DataFrame, pd.Series]:
-    """Adult or COMPAS with the preprocessing of the authors' code.
+    """Return Adult or COMPAS, features and labels, with the preprocessing of the authors' code.
 
     Adult: both parts; persons recorded as White or Black; age, years of schooling, race, sex,
     gains, losses and hours as numbers, marital status and relationship in 0/1 columns. COMPAS:
     ProPublica's selection; persons recorded as African-American or Caucasian; age, degree of the
     charge (±1), race, sex, earlier charges and days in jail; charged again at any time or not.
-
-    Parameters
-    ----------
-    dataset : {"adult", "compas"}
-    download : bool, default=True
-        Whether to download what is not on this machine.
-
-    Returns
-    -------
-    X : DataFrame
-        46,447 × 20 or 5,278 × 6 floats.
-    y : Series
-        0 and 1.
-
-    Raises
-    ------
-    ValueError
-        If there is no such data set.
-    DataUnavailableError
-        If there is no copy and none can be downloaded.
     """
     if dataset == "adult":
         return _adult(load_adult("all", download=download))
@@ -196,26 +184,16 @@ def _compas(data: Any) -> tuple[pd.DataFrame, pd.Series]:
     return frame.reset_index(drop=True), data.y[kept].reset_index(drop=True)
 
 
+def ensure_data() -> None:
+    """Say at once, and not in a worker, that a data set is missing."""
+    for dataset in DATASETS:
+        paper_data(dataset)
+
+
 def make_parts(
     X: ArrayLike, y: ArrayLike, test_share: float, *, seed: int, repetition: int, scaling: str
 ) -> Parts:
-    """Cut a data set into a training and a test part at random.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, n_features)
-    y : array-like of shape (n,)
-    test_share : float
-        Share of the test part.
-    seed, repetition : int
-        Key of the cut.
-    scaling : {"standard", "none"}
-        Whether the training part's means and standard deviations are taken out.
-
-    Returns
-    -------
-    Parts
-    """
+    """Cut a data set in two at random; "standard" scaling is by the training part."""
     X, y = np.asarray(X, dtype=float), np.asarray(y, dtype=np.int64)
     order = np.random.default_rng([seed, repetition]).permutation(len(X))
     n_test = round(test_share * len(X))
@@ -226,7 +204,8 @@ def make_parts(
     return Parts(scaler.transform(X[train]), y[train], scaler.transform(X[test]), y[test])
 
 
-def _parts_of(dataset: str, seed: int, repetition: int, *, scaling: str = "standard") -> Parts:
+def split_parts(dataset: str, seed: int, repetition: int, scaling: str = "standard") -> Parts:
+    """Return one split of a data set of the paper."""
     X, y = paper_data(dataset)
     return make_parts(X, y, DATASETS[dataset], seed=seed, repetition=repetition, scaling=scaling)
 
@@ -235,48 +214,13 @@ def _parts_of(dataset: str, seed: int, repetition: int, *, scaling: str = "stand
 
 
 def log_losses(scores: ArrayLike, y: ArrayLike) -> Array:
-    """Mean cross-entropy of each model.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_models, n_samples)
-        Probabilities of class 1.
-    y : array-like of shape (n_samples,)
-        0 and 1.
-
-    Returns
-    -------
-    ndarray of shape (n_models,)
-
-    Examples
-    --------
-    >>> log_losses([[0.5, 0.5], [0.9, 0.2]], [1, 0]).round(4)
-    array([0.6931, 0.1643])
-    """
+    """Return the mean cross-entropy of each model, each a row of probabilities of class 1."""
     positive = np.clip(np.asarray(scores, dtype=float), 1e-15, 1 - 1e-15)
     return -np.log(np.where(np.asarray(y) == 1, positive, 1 - positive)).mean(axis=1)
 
 
 def calibration_error(scores: ArrayLike, y: ArrayLike, n_bins: int = 10) -> float:
-    """Mean distance between a model's scores and the share of positives, in bins of equal size.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_samples,)
-        Probabilities of class 1.
-    y : array-like of shape (n_samples,)
-        0 and 1.
-    n_bins : int, default=10
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> calibration_error([0.25, 0.25, 0.25, 0.25], [1, 0, 0, 0], n_bins=1)
-    0.0
-    """
+    """Return the mean distance of scores from the share of positives, in bins of equal size."""
     scores, truth = np.asarray(scores, dtype=float), np.asarray(y, dtype=float)
     bins = np.array_split(np.argsort(scores, kind="stable"), n_bins)
     gaps = [abs(scores[b].mean() - truth[b].mean()) * len(b) for b in bins if len(b)]
@@ -284,28 +228,11 @@ def calibration_error(scores: ArrayLike, y: ArrayLike, n_bins: int = 10) -> floa
 
 
 def summary(scores: ArrayLike, y: ArrayLike) -> dict[str, float]:
-    """Capacity, in scores and in decisions, of a set of models.
+    """Return what a set of models (rows of probabilities of class 1) says about persons.
 
-    Parameters
-    ----------
-    scores : array-like of shape (n_models, n_samples)
-        Probabilities of class 1. One model alone has no multiplicity: capacity 1.
-    y : array-like of shape (n_samples,)
-        0 and 1.
-
-    Returns
-    -------
-    dict of str to float
-        ``n_models``, ``n_samples``; ``accuracy`` and ``calibration_error``, means over the models;
-        of the capacity ``mean``, ``tail1`` and ``tail5`` (mean of the largest 1% and 5%),
-        ``above`` (share of samples above 1.01) and quantiles ``q0`` to ``q100``; ``ambiguity``,
-        the share of samples whose decision depends on the model; ``discrepancy`` from the first.
-
-    Examples
-    --------
-    >>> found = summary([[0.4, 0.9], [0.6, 0.9]], [1, 1])
-    >>> found["ambiguity"], round(found["tail1"], 4), found["q0"]
-    (0.5, 1.0203, 1.0)
+    Accuracy and calibration error are means over the models. Of the capacity there are the mean,
+    the means of the largest 1% and 5%, the share of persons above 1.01, and quantiles. One model
+    alone has no multiplicity: capacity 1.
     """
     scores, y = np.atleast_2d(np.asarray(scores, dtype=float)), np.asarray(y)
     capacity = rashomon_capacity(scores) if len(scores) > 1 else np.ones(len(y))
@@ -326,22 +253,64 @@ def summary(scores: ArrayLike, y: ArrayLike) -> dict[str, float]:
     }
 
 
-def _rows(key: Mapping[str, Any], by_epsilon: Mapping[float, Mapping[str, Any]]) -> pd.DataFrame:
+def rows_by_epsilon(
+    key: Mapping[str, Any], by_epsilon: Mapping[float, Mapping[str, Any]]
+) -> pd.DataFrame:
     """Return one row an epsilon."""
     rows = [{**key, "epsilon": epsilon, **found} for epsilon, found in by_epsilon.items()]
     return pd.DataFrame(rows)
 
 
-def _within(
-    scores: Array, y: NDArray[np.int64], epsilons: Sequence[float], *, n_judged: int | None = None
-) -> dict[float, dict[str, Any]]:
-    """Return the summary of the models within each epsilon of the best, by their loss on ``y``."""
-    losses = log_losses(scores, y)
-    found = {}
-    for epsilon in epsilons:
-        inside = scores[rashomon_set(losses, epsilon), :n_judged]
-        found[epsilon] = {"loss": float(losses.min()), **summary(inside, y[:n_judged])}
-    return found
+#: What names an estimate, in the tables that have it.
+_KEYS = ("dataset", "training", "penalty", "epochs", "way", "epsilon")
+#: Numbers of a row that are averaged over splits; shares are shown in percent.
+_SHARES = ("above", "ambiguity", "discrepancy")
+_NUMBERS = ("loss", "accuracy", "calibration_error", "n_models", "n_trained", "seconds")
+_CAPACITIES = ("mean", "tail1", "tail5", *(f"q{q}" for q in QUANTILES))
+
+
+def by_split(table: pd.DataFrame) -> pd.DataFrame:
+    """Return estimates over the splits, and what changes from one row of a split to another.
+
+    Beside the columns: ``growth``, of the top 5% from the smallest epsilon on; ``change``, of the
+    mean capacity from the models that a way starts from; ``share``, of the capacity above 1 that
+    the exact optimum finds, in percent.
+    """
+    keys = [name for name in _KEYS if name in table]
+    split = [name for name in keys if name not in ("way", "epsilon")] + ["repetition"]
+    first = table.groupby([*split, "way"])["tail5"].transform("first")
+    rows = table.assign(
+        growth=(table["tail5"] - first).where(table["epsilon"] > EPSILONS[0]),
+        change=table["mean"] - _starting_mean(table, split),
+        share=100 * (table["mean"] - 1) / (_mean_of(table, "exact", [*split, "epsilon"]) - 1),
+        **{name: 100 * table[name] for name in _SHARES},
+    )
+    found = mean_estimates(
+        rows, keys, [*_CAPACITIES, *_NUMBERS, *_SHARES, "growth", "change", "share"]
+    )
+    percent = found["quantity"].isin([*_SHARES, "share"])
+    found["unit"] = np.where(percent, "%", np.where(found["quantity"] == "seconds", "s", ""))
+    return found.dropna(subset="estimate").reset_index(drop=True)
+
+
+def _mean_of(table: pd.DataFrame, way: Any, split: Sequence[str]) -> pd.Series:
+    """Return for each row the mean capacity of another way in the same split."""
+    known = table[[*split, "way", "mean"]].drop_duplicates([*split, "way"])
+    return table[[*split]].assign(way=way).merge(known, how="left")["mean"].set_axis(table.index)
+
+
+def _starting_mean(table: pd.DataFrame, split: Sequence[str]) -> pd.Series:
+    """Return for each row the mean capacity that a remedy starts from."""
+    if "penalty" in table:
+        others = [name for name in split if name != "penalty"]
+        weakest = table[table["penalty"] == table["penalty"].max()]
+        known = weakest[[*others, "way", "epsilon", "mean"]]
+        merged = table[[*others, "way", "epsilon"]].merge(known, how="left")
+        return merged["mean"].set_axis(table.index)
+    size = table["way"].str.extract(r"ensembles of (\d+)", expand=False).astype(float)
+    alone = (table["n_trained"] // size).map("{:.0f} alone".format)
+    start = alone.mask(table["way"].isin(["Platt", "isotonic"]), "as trained")
+    return _mean_of(table, start, [*split, "epsilon"])
 
 
 # --- networks -------------------------------------------------------------------------------------
@@ -352,23 +321,9 @@ def train_networks(
 ) -> tuple[Array, list[MLPClassifier], list[float]]:
     """Train networks of two hidden layers of 50 units, the authors' own, from several seeds.
 
-    Parameters
-    ----------
-    parts : Parts
-    seeds : sequence of int
-        Of the initial weights and of the order of the training rows.
-    epochs : sequence of int
-        After how many passes scores are taken, in increasing order.
-    solver : {"adam", "sgd"}, default="adam"
-
-    Returns
-    -------
-    scores : ndarray of shape (n_epochs, n_models, n_test)
-        Probabilities of class 1 in the test part.
-    networks : list of MLPClassifier
-        As they are after the last epoch.
-    seconds : list of float
-        Time that training took up to each of the epochs, all models together.
+    A seed is that of the initial weights and of the order of the training rows. Returned are the
+    scores in the test part after each number of ``epochs`` (epochs × models × persons), the
+    networks as they are at the end, and the time of all models up to each.
     """
     scores = np.empty((len(epochs), len(seeds), len(parts.y_test)))
     seconds, networks = np.zeros(len(epochs)), []
@@ -391,116 +346,68 @@ def train_networks(
     return scores, networks, seconds.tolist()
 
 
-def _seeds(seed: int, repetition: int, n_models: int) -> list[int]:
-    """Return seeds of the networks of a repetition; the first ones are those of a smaller run."""
+def network_seeds(seed: int, repetition: int, n_models: int) -> list[int]:
+    """Return seeds of the networks of a split; the first ones are those of a smaller run."""
     state = np.random.SeedSequence([seed, repetition, 1]).generate_state(max(n_models, 1))
     return [int(value) for value in state]
 
 
-def run_networks(
-    *,
-    datasets: Sequence[str] = tuple(DATASETS),
-    trainings: Sequence[str] = tuple(TRAININGS),
-    epsilons: Sequence[float] = EPSILONS,
-    n_models: int = 100,
-    n_repetitions: int = 5,
-    n_perturbed: int = 150,
-    seed: int = 0,
-    n_jobs: int | None = None,
-    out: Path | None = None,
-) -> pd.DataFrame:
-    """Sample networks by training from many seeds, and try three remedies on them.
+def network_blocks(settings: Networks) -> list[tuple[str, str, int]]:
+    """Return data set, training and split of every block."""
+    ensure_data()
+    return [
+        (dataset, name, repetition)
+        for dataset in DATASETS
+        for name, training in TRAININGS.items()
+        if dataset in training.epochs
+        for repetition in range(min(settings.n_repetitions, training.n_repetitions))
+    ]
+
+
+def network_block(key: tuple[str, str, int], settings: Networks) -> pd.DataFrame:
+    """Sample networks of one split by training from many seeds, and try three remedies on them.
 
     The set is that of equation (8): models whose loss in the test part, as in the authors' code, is
-    at most the best one's plus epsilon.
-
-    Parameters
-    ----------
-    datasets, trainings : sequence of str
-        Keys of `DATASETS` and `TRAININGS`.
-    epsilons : sequence of float
-    n_models, n_repetitions : int
-        Models a split, and splits; the paper: 100 and 5. A training may have fewer.
-    n_perturbed : int
-        Size of the part of the test samples on which the set is judged once more, for
-        comparison with `run_awp`.
-    seed : int
-    n_jobs, out
-        As in `studies.kit.results.run_blocks`.
-
-    Returns
-    -------
-    DataFrame
-        One row a data set, training, number of epochs, repetition, epsilon and ``way``: "seeds";
-        of the last epochs of the standardised training also "seeds, some samples" (the first
-        ``n_perturbed``), "n alone" and "ensembles of k" (as many single models as ensembles), and,
-        on one half of the test part, "as trained", "Platt" and "isotonic": the same models,
-        calibrated on the other half. ``n_trained`` models took ``seconds``. The other columns are
-        those of `summary`, and
-        ``loss``, the smallest.
-
-    Raises
-    ------
-    DataUnavailableError
-        If the data are not to be had.
+    at most the best one's plus epsilon. A ``way`` is "seeds", after each number of epochs; and
+    after the last of the standardised training "seeds, some samples" (the first ``n_perturbed``
+    persons), "n alone" and "ensembles of k" (as many single models as ensembles), and, on one half
+    of the test part, "as trained", "Platt" and "isotonic": the same models, calibrated on the other
+    half.
     """
-    blocks = [
-        (dataset, training, repetition)
-        for dataset in datasets
-        for training in trainings
-        if dataset in TRAININGS[training].epochs
-        for repetition in range(min(n_repetitions, TRAININGS[training].n_repetitions))
-    ]
-    _ensure_data(datasets)
-    settings = {
-        "epsilons": list(epsilons),
-        "n_models": n_models,
-        "n_perturbed": n_perturbed,
-        "seed": seed,
-    }
-    return run_blocks(
-        _network_block, blocks, study="capacity-networks", settings=settings, n_jobs=n_jobs, out=out
-    )
-
-
-def _ensure_data(datasets: Sequence[str]) -> None:
-    """Raise here, and not in a worker, what is the matter with the data."""
-    for dataset in datasets:
-        paper_data(dataset)
-
-
-def _network_block(
-    block: tuple[str, str, int],
-    *,
-    epsilons: Sequence[float],
-    n_models: int,
-    n_perturbed: int,
-    seed: int,
-) -> pd.DataFrame:
-    dataset, name, repetition = block
+    dataset, name, repetition = key
     training = TRAININGS[name]
-    n_models = min(n_models, training.n_models)
-    parts = _parts_of(dataset, seed, repetition, scaling=training.scaling)
-    epochs = training.epochs[dataset]
-    seeds = _seeds(seed, repetition, n_models)
+    n_models = min(settings.n_models, training.n_models)
+    parts = split_parts(dataset, settings.seed, repetition, training.scaling)
+    y, epochs = parts.y_test, training.epochs[dataset]
+    seeds = network_seeds(settings.seed, repetition, n_models)
     scores, _, seconds = train_networks(parts, seeds, epochs, solver=training.solver)
-    key = {"dataset": dataset, "training": name, "repetition": repetition}
+    names: dict[str, Any] = {"dataset": dataset, "training": name, "repetition": repetition}
     frames = [
-        _rows(
-            {**key, "epochs": mark, "way": "seeds", "n_trained": n_models, "seconds": spent},
-            _within(part, parts.y_test, epsilons),
+        rows_by_epsilon(
+            {**names, "epochs": mark, "way": "seeds", "n_trained": n_models, "seconds": spent},
+            _within(part, y),
         )
         for mark, part, spent in zip(epochs, scores, seconds, strict=True)
     ]
     if name == "standardised":
-        key |= {"epochs": epochs[-1], "n_trained": n_models, "seconds": seconds[-1]}
-        some = _within(scores[-1], parts.y_test, epsilons, n_judged=n_perturbed)
-        frames.append(_rows({**key, "way": "seeds, some samples"}, some))
-        for way, changed in _ensembles(scores[-1]).items():
-            frames.append(_rows({**key, "way": way}, _within(changed, parts.y_test, epsilons)))
-        for way, found in _calibrated(scores[-1], parts.y_test, epsilons).items():
-            frames.append(_rows({**key, "way": way}, found))
+        names |= {"epochs": epochs[-1], "n_trained": n_models, "seconds": seconds[-1]}
+        ways = {"seeds, some samples": _within(scores[-1], y, n_judged=settings.n_perturbed)}
+        ways |= {way: _within(changed, y) for way, changed in _ensembles(scores[-1]).items()}
+        ways |= _calibrated(scores[-1], y)
+        frames += [rows_by_epsilon({**names, "way": way}, found) for way, found in ways.items()]
     return pd.concat(frames, ignore_index=True)
+
+
+def _within(
+    scores: Array, y: Labels, *, n_judged: int | None = None
+) -> dict[float, dict[str, Any]]:
+    """Return the summary of the models within each epsilon of the best, by their loss on ``y``."""
+    losses = log_losses(scores, y)
+    found = {}
+    for epsilon in EPSILONS:
+        inside = scores[rashomon_set(losses, epsilon), :n_judged]
+        found[epsilon] = {"loss": float(losses.min()), **summary(inside, y[:n_judged])}
+    return found
 
 
 def _ensembles(scores: Array) -> dict[str, Array]:
@@ -514,9 +421,7 @@ def _ensembles(scores: Array) -> dict[str, Array]:
     return found
 
 
-def _calibrated(
-    scores: Array, y: NDArray[np.int64], epsilons: Sequence[float]
-) -> dict[str, dict[float, dict[str, Any]]]:
+def _calibrated(scores: Array, y: Labels) -> dict[str, dict[float, dict[str, Any]]]:
     """Return what calibration on one half makes of the same models' capacity on the other."""
     losses, half = log_losses(scores, y), len(y) // 2
     ways = {"as trained": lambda _, __, new: new, "Platt": platt, "isotonic": isotonic}
@@ -528,44 +433,20 @@ def _calibrated(
                 "loss": float(losses.min()),
                 **summary(changed[rashomon_set(losses, epsilon)], y[half:]),
             }
-            for epsilon in epsilons
+            for epsilon in EPSILONS
         }
     return found
 
 
-def platt(scores: Array, y: NDArray[np.int64], new: Array) -> Array:
-    """Calibrate scores by a logistic regression on their logit.
-
-    Parameters
-    ----------
-    scores, y : ndarray of shape (n,)
-        What is fitted to.
-    new : ndarray of shape (m,)
-        Scores to calibrate.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-    """
+def platt(scores: Array, y: Labels, new: Array) -> Array:
+    """Calibrate new scores by a logistic regression of labels on the logit of scores."""
     z, new_z = (logit(np.clip(part, 1e-12, 1 - 1e-12)) for part in (scores, new))
     line = LogisticRegression(C=np.inf).fit(z[:, None], y)
     return line.predict_proba(new_z[:, None])[:, 1]
 
 
-def isotonic(scores: Array, y: NDArray[np.int64], new: Array) -> Array:
-    """Calibrate scores by the best increasing step function.
-
-    Parameters
-    ----------
-    scores, y : ndarray of shape (n,)
-        What is fitted to.
-    new : ndarray of shape (m,)
-        Scores to calibrate.
-
-    Returns
-    -------
-    ndarray of shape (m,)
-    """
+def isotonic(scores: Array, y: Labels, new: Array) -> Array:
+    """Calibrate new scores by the best increasing step function of scores."""
     steps = IsotonicRegression(y_min=0, y_max=1, out_of_bounds="clip").fit(scores, y)
     return steps.predict(new)
 
@@ -573,98 +454,41 @@ def isotonic(scores: Array, y: NDArray[np.int64], new: Array) -> Array:
 # --- greedy subset --------------------------------------------------------------------------------
 
 
-def run_greedy(
-    *,
-    dataset: str = "compas",
-    trainings: Sequence[str] = ("standardised", "unscaled"),
-    n_models: int = 180,
-    n_kept: int = 163,
-    n_chosen: int = 30,
-    epsilon: float = 0.05,
-    n_repetitions: int = 3,
-    n_starts: int = 5,
-    seed: int = 0,
-    n_jobs: int | None = None,
-    out: Path | None = None,
-) -> pd.DataFrame:
-    """How much of a set's capacity a few of its models keep, chosen greedily or at random.
+def greedy_blocks(settings: Greedy) -> list[tuple[str, int]]:
+    """Return training and split of every block."""
+    ensure_data()
+    return [
+        (training, repetition)
+        for training in ("standardised", "unscaled")
+        for repetition in range(settings.n_repetitions)
+    ]
 
-    Models are chosen on one half of the test part and judged on both.
 
-    Parameters
-    ----------
-    dataset : str
-    trainings : sequence of str
-        Keys of `TRAININGS`.
-    n_models, n_kept : int
-        Networks that are trained; of those within ``epsilon`` of the best, the first ``n_kept`` are
-        the set. The paper's has 163.
-    n_chosen : int
-        Most models to choose.
-    epsilon : float
-    n_repetitions, n_starts : int
-        Splits, and first models for each.
-    seed : int
-    n_jobs, out
-        As in `studies.kit.results.run_blocks`.
+def greedy_block(key: tuple[str, int], settings: Greedy) -> pd.DataFrame:
+    """Return how much of a set's capacity a few of its models keep, by how they are chosen.
 
-    Returns
-    -------
-    DataFrame
-        One row a ``training``, repetition, start, ``rule`` ("greedy" or "random"), ``judged``
-        ("same samples" or "other samples") and ``size``: ``share``, what of the mean capacity above
-        1 is kept, the same of the largest 5% (``share_tail``), ``distance`` (largest distance
-        between the two cumulative distributions), and the ``set_size``.
+    Models are chosen on one half of the test part of COMPAS, greedily or at random, and judged on
+    both halves.
     """
-    _ensure_data([dataset])
-    settings = {
-        "dataset": dataset,
-        "n_models": n_models,
-        "n_kept": n_kept,
-        "n_chosen": n_chosen,
-        "epsilon": epsilon,
-        "n_starts": n_starts,
-        "seed": seed,
-    }
-    return run_blocks(
-        _greedy_block,
-        [(training, repetition) for training in trainings for repetition in range(n_repetitions)],
-        study="capacity-greedy",
-        settings=settings,
-        n_jobs=n_jobs,
-        out=out,
-    )
-
-
-def _greedy_block(
-    block: tuple[str, int],
-    *,
-    dataset: str,
-    n_models: int,
-    n_kept: int,
-    n_chosen: int,
-    epsilon: float,
-    n_starts: int,
-    seed: int,
-) -> pd.DataFrame:
-    name, repetition = block
-    training = TRAININGS[name]
-    parts = _parts_of(dataset, seed, repetition, scaling=training.scaling)
-    seeds, last = _seeds(seed, repetition, n_models), training.epochs[dataset][-1]
+    name, repetition = key
+    training, seed = TRAININGS[name], settings.seed
+    parts = split_parts("compas", seed, repetition, training.scaling)
+    seeds, last = network_seeds(seed, repetition, settings.n_models), training.epochs["compas"][-1]
     scores = train_networks(parts, seeds, [last], solver=training.solver)[0][0]
-    inside = rashomon_set(log_losses(scores, parts.y_test), epsilon)[:n_kept]
-    scores, half = scores[inside], len(parts.y_test) // 2
+    near = rashomon_set(log_losses(scores, parts.y_test), settings.epsilon)
+    scores, half = scores[near[: settings.n_kept]], len(parts.y_test) // 2
     halves = {"same samples": slice(half), "other samples": slice(half, None)}
+    n_chosen = min(settings.n_chosen, len(scores))
     rng = np.random.default_rng([seed, repetition, 2])
     frames = []
-    for start in rng.choice(len(scores), n_starts, replace=False):
+    for start in rng.choice(len(scores), min(settings.n_starts, len(scores)), replace=False):
         chosen = greedy_subset(scores[:, :half], n_chosen, start=int(start))
         others = rng.permutation(np.setdiff1d(np.arange(len(scores)), [start]))
         orders = {"greedy": chosen, "random": np.append(start, others[: n_chosen - 1])}
         for rule, order in orders.items():
             for judged, part in halves.items():
-                key = {"start": int(start), "rule": rule, "judged": judged}
-                frames.append(kept_shares(scores[:, part], order).assign(**key))
+                names = {"start": int(start), "rule": rule, "judged": judged}
+                frames.append(kept_shares(scores[:, part], order).assign(**names))
     table = pd.concat(frames, ignore_index=True)
     return table.assign(training=name, repetition=repetition, set_size=len(scores))
 
@@ -672,25 +496,8 @@ def _greedy_block(
 def kept_shares(scores: Array, order: ArrayLike) -> pd.DataFrame:
     """Return what the first one, two, ... models of an order keep of the capacity of all.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_models, n_samples)
-        Probabilities of class 1, of all models.
-    order : array-like of int
-        Models in the order of their choice.
-
-    Returns
-    -------
-    DataFrame
-        ``size``, ``share``, ``share_tail`` and ``distance``, as in `run_greedy`.
-
-    Examples
-    --------
-    >>> kept_shares(np.array([[0.1, 0.5], [0.9, 0.5], [0.5, 0.5]]), [0, 2, 1])["share"].round(3)
-    0    0.000
-    1    0.242
-    2    1.000
-    Name: share, dtype: float64
+    ``share`` is of the mean capacity above 1, ``share_tail`` of that of the largest 5%, and
+    ``distance`` the largest distance between the two cumulative distributions.
     """
     order = np.asarray(order)
     full = rashomon_capacity(scores)
@@ -708,380 +515,7 @@ def kept_shares(scores: Array, order: ArrayLike) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-# --- logistic regression --------------------------------------------------------------------------
-
-
-def run_logistic(
-    *,
-    datasets: Sequence[str] = tuple(DATASETS),
-    epsilons: Sequence[float] = EPSILONS,
-    penalties: Sequence[float] = (1e-5, 1e-4, 1e-3, 1.0),
-    n_models: int = 100,
-    n_repetitions: int = 5,
-    n_perturbed: int = 150,
-    seed: int = 0,
-    n_jobs: int | None = None,
-    out: Path | None = None,
-) -> pd.DataFrame:
-    """Hold sampling, resampling and AWP against the exact optimum of logistic regressions.
-
-    Here the set is a convex one and its extremes can be computed, so that the reader sees how far
-    each way falls short. The loss is what the model minimised, in the training part: mean log loss
-    and penalty.
-
-    Parameters
-    ----------
-    datasets : sequence of str
-        Keys of `DATASETS`.
-    epsilons : sequence of float
-    penalties : sequence of float
-        Inverse strengths C of the L2 penalty, in scikit-learn's sense for 1,000 training persons.
-    n_models, n_repetitions : int
-        Models a split, and splits.
-    n_perturbed : int
-        Persons of the test part, at most, whose scores are looked at.
-    seed : int
-    n_jobs, out
-        As in `studies.kit.results.run_blocks`.
-
-    Returns
-    -------
-    DataFrame
-        One row a data set, ``penalty``, repetition, epsilon and ``way``: "seeds" (stochastic
-        gradient descent from 100 seeds), "resamples" (fits to bootstrap samples), "AWP" (gradient
-        steps on one model's weights) and "exact"; stronger penalties than the weakest at the first
-        epsilon only, by "resamples" and "exact". Other columns as in `run_networks`; of "exact"
-        also the largest ``gap`` of its certificates and ``n_open``, how many of the extreme scores
-        are not certified to 1e-9.
-
-    Raises
-    ------
-    DataUnavailableError
-        If the data are not to be had.
-    """
-    _ensure_data(datasets)
-    settings = {
-        "epsilons": list(epsilons),
-        "penalties": list(penalties),
-        "n_models": n_models,
-        "n_perturbed": n_perturbed,
-        "seed": seed,
-    }
-    return run_blocks(
-        _logistic_block,
-        [(dataset, repetition) for dataset in datasets for repetition in range(n_repetitions)],
-        study="capacity-logistic",
-        settings=settings,
-        n_jobs=n_jobs,
-        out=out,
-    )
-
-
-def _logistic_block(
-    block: tuple[str, int],
-    *,
-    epsilons: Sequence[float],
-    penalties: Sequence[float],
-    n_models: int,
-    n_perturbed: int,
-    seed: int,
-) -> pd.DataFrame:
-    dataset, repetition = block
-    parts = _parts_of(dataset, seed, repetition)
-    seeds = _seeds(seed, repetition, n_models)
-    frames = [
-        logistic_ways(
-            parts,
-            epsilons if penalty == max(penalties) else epsilons[:1],
-            C=penalty * len(parts.y_train) / 1000,
-            seeds=seeds,
-            n_perturbed=n_perturbed,
-            ways=WAYS if penalty == max(penalties) else ("resamples", "exact"),
-        ).assign(penalty=penalty)
-        for penalty in penalties
-    ]
-    return pd.concat(frames, ignore_index=True).assign(dataset=dataset, repetition=repetition)
-
-
-#: How models near the best logistic regression are found.
-WAYS = ("seeds", "resamples", "AWP", "exact")
-
-
-def logistic_ways(
-    parts: Parts,
-    epsilons: Sequence[float],
-    *,
-    C: float,
-    seeds: Sequence[int],
-    n_perturbed: int | None = None,
-    ways: Sequence[str] = WAYS,
-) -> pd.DataFrame:
-    """Look for the capacity around one logistic regression in several ways.
-
-    Parameters
-    ----------
-    parts : Parts
-    epsilons : sequence of float
-    C : float
-        Inverse strength of the L2 penalty, as scikit-learn takes it.
-    seeds : sequence of int
-        One a sampled model.
-    n_perturbed : int, optional
-        Persons of the test part, at most, whose scores are looked at.
-    ways : sequence of str
-        Of `WAYS`.
-
-    Returns
-    -------
-    DataFrame
-        As in `run_logistic`, without the key's columns.
-    """
-    X, y = parts.X_test[:n_perturbed], parts.y_test[:n_perturbed]
-    start = time.perf_counter()
-    best = LogisticRegression(C=C, tol=1e-8, max_iter=1000).fit(parts.X_train, parts.y_train)
-    spent = time.perf_counter() - start
-    frames = []
-    for way in ways:
-        if way in ("seeds", "resamples"):
-            frames.append(_sampled(way, parts, best, epsilons, C, seeds, X, y))
-        else:
-            frames.append(_perturbed(way, parts, best, epsilons, spent, X, y))
-    return pd.concat(frames, ignore_index=True)
-
-
-def _sampled(
-    way: str,
-    parts: Parts,
-    best: LogisticRegression,
-    epsilons: Sequence[float],
-    C: float,
-    seeds: Sequence[int],
-    X: Array,
-    y: NDArray[np.int64],
-) -> pd.DataFrame:
-    """Train models and keep those within each epsilon; the best model is always one of them."""
-    start = time.perf_counter()
-    train = _from_seed if way == "seeds" else _from_resample
-    models = [best, *(train(parts, C, seed) for seed in seeds)]
-    spent = time.perf_counter() - start
-    losses = [penalised_loss(model, parts.X_train, parts.y_train, C) for model in models]
-    scores = np.array([model.predict_proba(X)[:, 1] for model in models])
-    key = {"way": way, "n_trained": len(seeds), "seconds": spent, "gap": np.nan, "n_open": 0}
-    found = {
-        epsilon: {"loss": losses[0], **summary(scores[rashomon_set(losses, epsilon)], y)}
-        for epsilon in epsilons
-    }
-    return _rows(key, found)
-
-
-def _from_seed(parts: Parts, C: float, seed: int) -> SGDClassifier:
-    """Train by stochastic gradient descent; the order of the persons is what the seed decides."""
-    alpha = 1 / (C * len(parts.y_train))
-    # No tol: every seed gets the same ten passes, and the paper's learning rate.
-    model = SGDClassifier(
-        loss="log_loss",
-        alpha=alpha,
-        learning_rate="constant",
-        eta0=1e-3,
-        max_iter=10,
-        tol=None,
-        random_state=seed,
-    )
-    return model.fit(parts.X_train, parts.y_train)
-
-
-def _from_resample(parts: Parts, C: float, seed: int) -> LogisticRegression:
-    n = len(parts.y_train)
-    drawn = np.random.default_rng(seed).integers(n, size=n)
-    return LogisticRegression(C=C, max_iter=1000).fit(parts.X_train[drawn], parts.y_train[drawn])
-
-
-def penalised_loss(model: Any, X: Array, y: ArrayLike, C: float) -> float:
-    """Mean log loss of a linear model with its L2 penalty, what scikit-learn minimises over C·n.
-
-    Parameters
-    ----------
-    model : fitted linear classifier
-    X : ndarray of shape (n, n_features)
-    y : array-like of shape (n,)
-    C : float
-
-    Returns
-    -------
-    float
-    """
-    z = X @ np.ravel(model.coef_) + model.intercept_
-    loss = np.logaddexp(0, np.where(np.asarray(y) == 1, -z, z)).mean()
-    return float(loss + np.sum(model.coef_**2) / (2 * C * len(z)))
-
-
-def _perturbed(
-    way: str,
-    parts: Parts,
-    best: LogisticRegression,
-    epsilons: Sequence[float],
-    spent: float,
-    X: Array,
-    y: NDArray[np.int64],
-) -> pd.DataFrame:
-    """Look for each person's extreme scores; the time includes that of the one model."""
-    rows = []
-    for epsilon in epsilons:
-        start = time.perf_counter()
-        if way == "exact":
-            with warnings.catch_warnings():
-                # said in the columns gap and n_open
-                warnings.simplefilter("ignore", ConvergenceWarning)
-                scores, gap = perturb_scores(
-                    best, parts.X_train, parts.y_train, X, epsilon, return_gap=True
-                )
-        else:
-            gap = np.full(1, np.nan)
-            scores = perturb_scores(
-                best, parts.X_train, parts.y_train, X, epsilon, method="gradient"
-            )
-        key = {
-            "way": way,
-            "n_trained": 1,
-            "seconds": spent + time.perf_counter() - start,
-            "gap": float(gap.max()),
-            "n_open": int((gap > 1e-9).sum()),
-        }
-        loss = penalised_loss(best, parts.X_train, parts.y_train, best.C)
-        rows.append(_rows(key, {epsilon: {"loss": loss, **extremes(scores, best, X, y)}}))
-    return pd.concat(rows, ignore_index=True)
-
-
-def extremes(scores: Array, base: Any, X: Array, y: NDArray[np.int64]) -> dict[str, float]:
-    """Summary of extreme scores; accuracy and the decisions' base are those of the base model.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (2, n_samples)
-        Smallest and largest probability of class 1 that `perturb_scores` found.
-    base : fitted classifier
-        The model that was perturbed.
-    X : ndarray of shape (n_samples, n_features)
-    y : ndarray of shape (n_samples,)
-
-    Returns
-    -------
-    dict of str to float
-        As `summary`. There is no discrepancy: each person has extremes of their own.
-    """
-    own = base.predict_proba(X)[:, 1]
-    alone = summary(own[None], y)
-    kept = {name: alone[name] for name in ("accuracy", "calibration_error")}
-    return {**summary(scores, y), **kept, "n_models": 2, "discrepancy": float("nan")}
-
-
-# --- AWP on networks ------------------------------------------------------------------------------
-
-
-def run_awp(
-    *,
-    datasets: Sequence[str] = tuple(DATASETS),
-    networks: Sequence[str] = ("standardised", "paper"),
-    epsilons: Sequence[float] = EPSILONS,
-    n_repetitions: int = 5,
-    n_perturbed: int = 150,
-    n_repetitions_paper: int = 1,
-    n_perturbed_paper: int = 30,
-    seed: int = 0,
-    n_jobs: int | None = None,
-    out: Path | None = None,
-) -> pd.DataFrame:
-    """Perturb the weights of networks (AWP); needs PyTorch, ``pip install pvf[torch]``.
-
-    As in the authors' code the loss is that in the test part, and the level is the perturbed
-    model's own loss plus epsilon.
-
-    Parameters
-    ----------
-    datasets : sequence of str
-        Keys of `DATASETS`.
-    networks : sequence of str
-        "standardised": the first of the networks that `run_networks` samples with that training.
-        "paper": five hidden layers, trained by full-batch steps on unscaled features
-        (`PAPER_NETWORKS`).
-    epsilons : sequence of float
-    n_repetitions, n_perturbed : int
-        Splits, and persons of the test part for whom models are sought; the paper: 5, and all.
-    n_repetitions_paper, n_perturbed_paper : int
-        The same for the paper's networks, which take longer.
-    seed : int
-    n_jobs, out
-        As in `studies.kit.results.run_blocks`.
-
-    Returns
-    -------
-    DataFrame
-        One row a data set, network, repetition and epsilon, with ``way`` "AWP" and the columns of
-        `run_networks`; ``seconds`` are those of one training and of all searches.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If PyTorch is not installed.
-    DataUnavailableError
-        If the data are not to be had.
-    """
-    import torch  # noqa: F401, PLC0415  absent: say so here, not in a worker
-
-    _ensure_data(datasets)
-    settings = {
-        "epsilons": list(epsilons),
-        "n_perturbed": {"standardised": n_perturbed, "paper": n_perturbed_paper},
-        "seed": seed,
-    }
-    blocks = [
-        (dataset, network, repetition)
-        for dataset in datasets
-        for network in networks
-        for repetition in range(n_repetitions_paper if network == "paper" else n_repetitions)
-    ]
-    return run_blocks(
-        _awp_block, blocks, study="capacity-awp", settings=settings, n_jobs=n_jobs, out=out
-    )
-
-
-def _awp_block(
-    block: tuple[str, str, int],
-    *,
-    epsilons: Sequence[float],
-    n_perturbed: Mapping[str, int],
-    seed: int,
-) -> pd.DataFrame:
-    from studies.capacity2022 import networks as _torch_networks  # noqa: PLC0415  PyTorch is optional
-
-    dataset, network, repetition = block
-    parts = _parts_of(
-        dataset, seed, repetition, scaling="none" if network == "paper" else "standard"
-    )
-    one = _seeds(seed, repetition, 1)
-    start = time.perf_counter()
-    if network == "paper":
-        module = _torch_networks.paper_network(parts, seed=one[0], **PAPER_NETWORKS[dataset])
-    else:
-        last = TRAININGS[network].epochs[dataset][-1]
-        (trained,) = train_networks(parts, one, [last])[1]
-        module = _torch_networks.as_module(trained)
-    spent = time.perf_counter() - start
-    base = _torch_networks.Scorer(module)
-    n = n_perturbed[network]
-    X, y = parts.X_test[:n], parts.y_test[:n]
-    loss = log_losses(base.predict_proba(parts.X_test)[:, 1][None], parts.y_test)[0]
-    rows = []
-    for epsilon in epsilons:
-        before = time.perf_counter()
-        scores = perturb_scores(module, parts.X_test, parts.y_test, X, epsilon)
-        key = {
-            "dataset": dataset,
-            "training": network,
-            "repetition": repetition,
-            "way": "AWP",
-            "n_trained": 1,
-            "seconds": spent + time.perf_counter() - before,
-        }
-        rows.append(_rows(key, {epsilon: {"loss": float(loss), **extremes(scores, base, X, y)}}))
-    return pd.concat(rows, ignore_index=True)
+def greedy_estimates(table: pd.DataFrame) -> pd.DataFrame:
+    """Return shares and distances in percent, over splits with all their first models."""
+    keys = ["training", "rule", "judged", "size"]
+    return mean_estimates(table, keys, ["share", "share_tail", "distance"], unit="%", scale=100.0)

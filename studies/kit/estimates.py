@@ -115,15 +115,15 @@ def mean_estimates(
     once = rows.groupby([*keys, over], sort=False)[list(quantities)].mean() * scale
     long = once.melt(ignore_index=False, var_name="quantity", value_name="value").reset_index()
     groups = long.groupby([*keys, "quantity"], sort=False)["value"]
-    table = groups.agg(["mean", "sem", "size"])
-    reach = table["sem"] * stats.t.ppf((1 + level) / 2, np.maximum(table["size"] - 1, 1))
-    ends = groups.quantile([0.025, 0.975]).unstack()  # noqa: PD010
+    table = groups.agg(["mean", "sem", "count"])
+    reach = table["sem"] * stats.t.ppf((1 + level) / 2, np.maximum(table["count"] - 1, 1))
+    ends = groups.quantile([0.025, 0.975]).unstack().loc[table.index]  # noqa: PD010
     return pd.DataFrame(
         {
             "estimate": table["mean"],
             "low": table["mean"] - reach,
             "high": table["mean"] + reach,
-            "n": table["size"],
+            "n": table["count"],
             "unit": unit,
             "run_low": ends[0.025],
             "run_high": ends[0.975],

@@ -9,23 +9,14 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from studies.kit.claims import Finding, claims, judge, verdict
+from studies.kit.claims import claims, judge
 from studies.kit.show import interval_text
-from studies.pvf2026.synthetic.show import (
-    PAPER_METRICS,
-    TIE_LABELS,
-    differences,
-    finding_by_rules,
-    group_means,
-)
 
 __all__ = [
     "cost",
-    "decide_curves",
     "leads",
     "near_best",
     "parts_table",
-    "synthetic_verdicts",
 ]
 
 
@@ -120,101 +111,3 @@ def cost(provenances: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     rows["the paper, both"] = (paper["minutes"], paper["cores"])
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["minutes", "cores"])
     return table.assign(**{"core-minutes": table["minutes"] * table["cores"]})
-
-
-def synthetic_verdicts(means: pd.DataFrame, tie_break: str) -> pd.DataFrame:
-    """Judge SEN-1 to SEN-6 under one tie rule.
-
-    Each claim has parts about the mean lead of a separability group over σ. "Positive" means that
-    the 95% interval lies above zero.
-
-    Parameters
-    ----------
-    means : DataFrame
-        From `synthetic_report.group_means`.
-    tie_break : {"first", "last", "even"}
-
-    Returns
-    -------
-    DataFrame
-        Indexed by claim: ``ours``, the parts that hold and the range of leads at the largest σ, as
-        text; ``number``, the mean of these leads over metrics; ``low`` and ``high``, the lowest
-        and the highest limit of their intervals; and ``verdict``: "reproduced" if all parts hold,
-        "direction only" if some do, else "not reproduced".
-    """
-    rows = {claim: _judged_curves(means, claim, tie_break) for claim in _CURVES}
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("claim")
-
-
-def _judged_curves(means: pd.DataFrame, claim: str, tie_break: str) -> dict[str, Any]:
-    """Return one row of `synthetic_verdicts`."""
-    n_samples, group = _CURVES[claim]
-    part = means[(means["n_samples"] == n_samples) & (means["group"] == group)]
-    part = part[(part["tie_break"] == tie_break) & part["metric"].isin(PAPER_METRICS)]
-    lead, low, high = (
-        part.pivot_table(index="metric", columns="sigma", values=column)
-        for column in ("difference", "low", "high")
-    )
-    holds, at_large = _parts_of_curves(claim, lead, low), lead[_LARGEST]
-    return {
-        "ours": (
-            f"{sum(holds)} of {len(holds)} parts hold, {at_large.min():+.0f} to "
-            f"{at_large.max():+.0f} of 5,000 at σ = {_LARGEST:g}"
-        ),
-        "number": at_large.mean(),
-        "low": low[_LARGEST].min(),
-        "high": high[_LARGEST].max(),
-        "verdict": verdict(reproduced=all(holds), direction=any(holds)),
-    }
-
-
-#: People and separability group of each claim on the synthetic curves.
-_CURVES = {
-    "SEN-1": (50, "low"),
-    "SEN-2": (50, "moderate"),
-    "SEN-3": (50, "high"),
-    "SEN-4": (100, "low"),
-    "SEN-5": (100, "moderate"),
-    "SEN-6": (100, "high"),
-}
-_SMALL, _LARGEST = [1e-6, 1e-5, 1e-4, 1e-3], 1e-1
-
-
-def _parts_of_curves(claim: str, lead: pd.DataFrame, low: pd.DataFrame) -> list[bool]:
-    """Tell which parts of a claim hold, from leads and their lower limits: metrics × σ."""
-    positive = bool((low[_SMALL] > 0).all(axis=None))
-    rises = bool((lead[_LARGEST] > lead[_SMALL].max(axis=1)).all())
-    dips = rises and bool((lead[[1e-3, 1e-2]].min(axis=1) < lead[1e-6]).all())
-    parts = {
-        "SEN-1": [
-            positive,
-            bool((lead[1e-2] < lead[1e-3]).all()),
-            bool(lead.loc["F1/accuracy", _LARGEST] < 0),
-        ],
-        "SEN-2": [positive, dips],
-        "SEN-3": [rises],
-        "SEN-4": [positive, bool((lead[_LARGEST] < 0).all())],
-        "SEN-5": [dips, bool((lead.loc[["IE@0.7", "IE@0.9"]] < 0).all(axis=None))],
-        "SEN-6": [rises],
-    }
-    return parts[claim]
-
-
-def decide_curves(claim: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> Finding:
-    """Judge one of SEN-1 to SEN-6 from the full sweep.
-
-    Parameters
-    ----------
-    claim : mapping
-        The ledger's entry.
-    tables : mapping of str to DataFrame
-        With ``synthetic_sweep``.
-
-    Returns
-    -------
-    Finding
-        The verdict and numbers where ties are split evenly; the sentence has the other tie rules.
-    """
-    means = group_means(differences(tables["synthetic_sweep"]))
-    found = {rule: _judged_curves(means, claim["id"], rule) for rule in TIE_LABELS}
-    return finding_by_rules(found)

@@ -1,6 +1,5 @@
-"""Tables and figures on the candidate sets: each estimate and interval against another way."""
+"""Estimates and figures on the candidate sets: each interval against another way."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,21 +8,35 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn.metrics import roc_auc_score
 
+from studies.capacity2022 import PATIENTS, SETS
 from studies.capacity2022 import bridge_show as report
-from studies.capacity2022.bridge import METRICS, PROBLEMS, Findings, run_candidate_sets
-
-INTERVAL = ("", "_low", "_high")
+from studies.capacity2022.bridge import METRICS, PROBLEMS
+from studies.capacity2022.show import at
+from studies.kit.show import text_table
+from studies.kit.study import Run
 
 
 @pytest.fixture(scope="module")
-def full():
-    return report.full_findings()[0]
+def sets():
+    """Read all committed sets."""
+    return pd.concat([study.committed()[0] for study in SETS.values()], ignore_index=True)
 
 
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
+@pytest.fixture(scope="module")
+def patients():
+    return PATIENTS.committed()[0]
+
+
+@pytest.fixture(scope="module")
+def of_sets(sets):
+    """Estimate once."""
+    return report.set_estimates(sets)
+
+
+@pytest.fixture(scope="module")
+def of_patients(patients):
+    """Estimate once."""
+    return report.patient_estimates(patients)
 
 
 # --- Areas under the curve ----------------------------------------------------------------------
@@ -52,12 +65,12 @@ def test_auc_is_missing_where_all_agree():
     assert np.isnan(report.weighted_auc(np.arange(3.0), np.ones(3, bool), weights)).all()
 
 
-def test_separation_resamples_whole_repetitions(full):
+def test_separation_resamples_whole_repetitions(sets, of_sets):
     """The interval is that of a plain bootstrap that copies all splits of the drawn repetitions."""
-    part = full.sets.query("problem == 'cervical-cancer' and metric == 'F1'")
-    row = report.separation(part).query("outcome == 'differs' and predictor == 'capacity'")
-    part = part[part["epsilon"] == 0.1]
-    assert row["auc"].item() == pytest.approx(roc_auc_score(part["differs"], part["capacity"]))
+    where = {"problem": "cervical-cancer", "metric": "F1", "epsilon": 0.1}
+    part = at(sets, **where)
+    (row,) = at(of_sets, **where, quantity="differs: capacity").to_dict("records")
+    assert row["estimate"] == pytest.approx(roc_auc_score(part["differs"], part["capacity"]))
     groups = [group for _, group in part.groupby("repetition")]
     rng = np.random.default_rng(1)
     draws = []
@@ -65,55 +78,57 @@ def test_separation_resamples_whole_repetitions(full):
         chosen = pd.concat([groups[i] for i in rng.integers(len(groups), size=len(groups))])
         draws.append(roc_auc_score(chosen["differs"], chosen["capacity"]))
     low, high = np.quantile(draws, [0.025, 0.975])
-    assert row["auc_low"].item() == pytest.approx(low, abs=0.015)
-    assert row["auc_high"].item() == pytest.approx(high, abs=0.015)
-    assert row["n_splits"].item() == 600
-    assert row["n_repetitions"].item() == 20
-    assert row["share"].item() == pytest.approx(part["differs"].mean())
+    assert row["low"] == pytest.approx(low, abs=0.015)
+    assert row["high"] == pytest.approx(high, abs=0.015)
+    single = [roc_auc_score(group["differs"], group["capacity"]) for group in groups]
+    expected = np.quantile(single, [0.025, 0.975])
+    assert (row["run_low"], row["run_high"]) == pytest.approx(tuple(expected))
+    assert row["n"] == 20
 
 
 # --- Means over repetitions ---------------------------------------------------------------------
 
 
-def test_intervals_of_ranks_are_t_intervals_of_repetitions(full):
+@pytest.mark.parametrize("suffix", ["", "_random"])
+def test_intervals_of_ranks_are_t_intervals_of_repetitions(sets, of_sets, suffix):
     """Each repetition counts once; sets of one model, which have no rank, don't count."""
-    part = full.sets.query("problem == 'breast-cancer' and metric == 'F1' and epsilon == 0")
+    where = {"problem": "breast-cancer", "metric": "F1", "epsilon": 0.0}
+    part = at(sets, **where)
     assert part["rank_pvf"].isna().any()
-    for rule, column in (("first", "rank_pvf"), ("random", "rank_pvf_random")):
-        means = [group[column].dropna().mean() for _, group in part.groupby("repetition")]
-        expected = stats.ttest_1samp(means, 0).confidence_interval()
-        row = report.central_ranks(part).set_index("tie_break").loc[rule]
-        assert row["pvf"] == pytest.approx(np.mean(means))
-        assert (row["pvf_low"], row["pvf_high"]) == pytest.approx(tuple(expected))
+    column = f"rank_pvf{suffix}"
+    means = [group[column].dropna().mean() for _, group in part.groupby("repetition")]
+    expected = stats.ttest_1samp(means, 0).confidence_interval()
+    row = at(of_sets, **where, quantity=column).iloc[0]
+    assert row["estimate"] == pytest.approx(np.mean(means))
+    assert (row["low"], row["high"]) == pytest.approx(tuple(expected))
 
 
-def test_traditional_choice_at_random_is_a_member_at_random(full):
+def test_data_sets_without_a_rank_do_not_count(sets, of_sets):
+    """Of synthetic data sets only those with a set of several models are units."""
+    where = {"problem": "synthetic, μ = 2.5", "metric": "F1", "epsilon": 0.0}
+    present = at(sets, **where)["rank_pvf"].notna().sum()
+    assert 0 < present < 200
+    assert at(of_sets, **where, quantity="rank_pvf")["n"].item() == present
+
+
+def test_traditional_choice_at_random_is_a_member_at_random(of_sets):
     """Among those that tie in validation, the mean rank over the tied is one half."""
-    ranks = report.central_ranks(full.sets).query("epsilon == 0 and tie_break == 'random'")
-    np.testing.assert_allclose(ranks["traditional"], 0.5, atol=1e-3)
+    ranks = at(of_sets, epsilon=0.0, quantity="rank_traditional_random")
+    np.testing.assert_allclose(ranks["estimate"], 0.5, atol=1e-3)
 
 
-def test_groups_have_the_intervals_of_their_repetitions(full):
-    """Capacity of the patients nearest the boundary, from the committed rows by hand."""
-    rows = full.patients.query(
-        "problem == 'breast-cancer' and metric == 'IE@0.5' and epsilon == 0.1"
-        " and grouping == 'distance' and group == 1"
-    )
+def test_groups_have_the_intervals_of_their_repetitions(patients, of_patients):
+    """Capacity near the boundary, and cases less others, from the committed rows by hand."""
+    where = {"problem": "breast-cancer", "metric": "IE@0.5", "epsilon": 0.1}
+    rows = at(patients, **where, grouping="distance", group=1)
     expected = stats.ttest_1samp(rows["capacity"], 0).confidence_interval()
-    found = report.capacity_of_groups(full.patients).query(
-        "problem == 'breast-cancer' and metric == 'IE@0.5' and grouping == 'distance'"
-        " and group == 1"
-    )
-    assert found["capacity"].item() == pytest.approx(rows["capacity"].mean())
-    assert found["capacity_low"].item() == pytest.approx(expected.low)
-    assert found["capacity_high"].item() == pytest.approx(expected.high)
-
-
-def test_intervals_stay_within_what_is_possible(full):
-    """Shares lie in [0, 1] and capacities in [1, 2], with their intervals."""
-    groups = report.capacity_of_groups(full.patients)
-    assert groups[[f"conflict{end}" for end in INTERVAL]].stack().between(0, 1).all()  # noqa: PD013
-    assert groups[[f"capacity{end}" for end in INTERVAL]].stack().between(1, 2).all()  # noqa: PD013
+    found = at(of_patients, **where, grouping="distance", group=1, quantity="capacity").iloc[0]
+    assert found["estimate"] == pytest.approx(rows["capacity"].mean())
+    assert (found["low"], found["high"]) == pytest.approx(tuple(expected))
+    wide = at(patients, **where, grouping="class").pivot_table("conflict", "repetition", "group")
+    expected = stats.ttest_rel(100 * wide[1], 100 * wide[0]).confidence_interval()
+    found = at(of_patients, **where, grouping="class", group=1, quantity="beyond").iloc[0]
+    assert (found["low"], found["high"]) == pytest.approx(tuple(expected))
 
 
 # --- Errors -------------------------------------------------------------------------------------
@@ -142,147 +157,91 @@ def patients_by_hand(errors, repetitions=1):
 def test_error_shares_of_a_case_by_hand():
     """Of ten errors one lies in the first tenth, three in the ninth and six in the tenth."""
     table = report.error_shares(patients_by_hand([[1, 0, 0, 0, 0, 0, 0, 0, 3, 6]]))
-    found = table[table["error"] == "error_pvf"].set_index("group")
-    assert found["share"].round(9).to_dict() == {
-        0: 0.9, 1: 0.1, 9: 0.3, 10: 0.6, **dict.fromkeys(range(2, 9), 0.0),
+    found = at(table, quantity="error_pvf").set_index("group")
+    assert found["estimate"].round(9).to_dict() == {
+        0: 90, 1: 10, 9: 30, 10: 60, **dict.fromkeys(range(2, 9), 0.0),
     }  # fmt: skip
-    assert found[["share_low", "share_high"]].isna().all(axis=None)
-    assert table.loc[table["error"] == "lost", "share"].isna().all()
+    assert found[["low", "high"]].isna().all(axis=None)
+    assert at(table, quantity="lost")["estimate"].isna().all()
 
 
 def test_error_shares_resample_repetitions():
     """Of two repetitions, each resample holds both or one of them twice."""
     one, two = [0] * 9 + [4], [12] + [0] * 9
     table = report.error_shares(patients_by_hand([one, two], 2))
-    row = table[(table["error"] == "error_pvf") & (table["group"] == 10)].iloc[0]
-    assert (row["share"], row["share_low"], row["share_high"]) == (0.25, 0.0, 1.0)
+    row = at(table, quantity="error_pvf", group=10).iloc[0]
+    assert (row["estimate"], row["low"], row["high"]) == (25, 0, 100)
 
 
-def test_shares_of_all_tenths_add_up(full):
+def test_shares_of_all_tenths_add_up(of_patients):
     """The tenths carry all errors, and the top fifth is the last two."""
-    table = report.error_shares(full.patients)
-    keys = ["problem", "metric", "error"]
+    table = at(of_patients, grouping="capacity")
+    keys = ["problem", "metric", "quantity"]
     tenths = table[table["group"] > 0]
-    np.testing.assert_allclose(tenths.groupby(keys)["share"].sum(), 1)
-    top = tenths[tenths["group"] > 8].groupby(keys)["share"].sum()
-    whole = table[table["group"] == 0].set_index(keys)["share"]
+    np.testing.assert_allclose(tenths.groupby(keys)["estimate"].sum(), 100)
+    top = tenths[tenths["group"] > 8].groupby(keys)["estimate"].sum()
+    whole = table[table["group"] == 0].set_index(keys)["estimate"]
     np.testing.assert_allclose(whole.loc[top.index], top)
 
 
 # --- What the page shows ------------------------------------------------------------------------
 
 
-def test_conclusions_count_what_the_tables_show(full):
-    """The counts and ranges in the sentences come again from the tables, row by row."""
-    conflicts, ranks, errors, told = report.conclusions(full)
-    cases = 0
-    for _, part in full.patients.query("grouping == 'class' and epsilon == 0.1").groupby(
-        ["problem", "metric"]
+def test_signs_count_intervals_clear_of_a_value():
+    """Above, below, and all."""
+    table = pd.DataFrame({"low": [0.1, -2.0, -1.0, 0.0], "high": [1.0, -1.0, 1.0, 1.0]})
+    assert report.signs(table) == (1, 1, 4)
+    assert report.signs(table, -0.5) == (2, 1, 4)
+
+
+def test_tables_have_a_row_for_each_problem_and_metric(of_sets, of_patients):
+    """No problem or metric is left out."""
+    for estimates in (
+        at(of_sets, epsilon=0.1, quantity=["nearer_random", "differs"]),
+        at(of_patients, grouping="capacity", group=0),
     ):
-        wide = part.pivot_table("conflict", "repetition", "group")
-        interval = stats.ttest_rel(wide[1], wide[0]).confidence_interval()
-        cases += interval.low > 0
-    assert f"more often of cases than of others in {cases}," in conflicts
-    edge = middle = 0
-    clinical = full.sets[~full.sets["problem"].str.startswith("synthetic")]
-    for _, part in clinical.query("epsilon == 0.1").groupby(["problem", "metric"]):
-        difference = part["rank_traditional"] - part["rank_pvf"]
-        means = difference.groupby(part["repetition"]).mean()
-        interval = stats.ttest_1samp(means, 0).confidence_interval()
-        edge += interval.high < 0
-        middle += interval.low > 0
-    assert (
-        f"6 clinical combinations nearer to the edge in {edge}, nearer to the middle in {middle}"
-        in ranks
-    )
-    table = report.error_shares(full.patients).query("group == 0 and error == 'error_pvf'")
-    shares = 100 * table.loc[~table["problem"].str.startswith("synthetic"), "share"]
-    assert f"carries {shares.min():.0f} to {shares.max():.0f}% of the errors of PVF's" in errors
-    auc = report.separation(full.sets).query(
-        "outcome == 'differs' and predictor == 'capacity_validation'"
-    )
-    assert f"is above one half in {(auc['auc_low'] > 0.5).sum()}," in told
+        table = text_table(estimates, ["problem", "metric"], names=report.NAMES)
+        assert list(table.index) == [(p, m) for p in PROBLEMS for m in METRICS]
 
 
-def test_answers_repeat_the_tables(full):
-    """Each of the four numbers is that of its own table."""
-    table = report.answers(full, metric="F1")
-    assert list(table.index) == list(PROBLEMS)
-    problem = "cervical-cancer"
-    errors = report.error_shares(full.patients).query(
-        "problem == @problem and metric == 'F1' and error == 'error_pvf' and group == 0"
-    )
-    ranks = report.central_ranks(full.sets).query(
-        "problem == @problem and metric == 'F1' and tie_break == 'first' and epsilon == 0.1"
-    )
-    told = report.separation(full.sets).query(
-        "problem == @problem and metric == 'F1' and outcome == 'differs'"
-        " and predictor == 'capacity_validation'"
-    )
-    sources = {"top_fifth": (errors, "share"), "nearer": (ranks, "nearer"), "auc": (told, "auc")}
-    for name, (source, column) in sources.items():
-        for end in INTERVAL:
-            assert table.loc[problem, name + end] == source[column + end].item()
-    text = report.readable_answers(table)
-    assert text.loc[problem].iloc[-2:].tolist() == ["20", "600"]
-    assert text.iloc[:, 0].str.fullmatch(r"\d+ \(\d+ to \d+\)").all()
+def run_of(study, n):
+    """Return a run that found the first repetitions of the committed table."""
+    table, facts = study.committed()
+    return Run(study, study.settings(), table[table["repetition"] < n], table, facts)
 
 
-@pytest.mark.parametrize(
-    "readable",
-    [
-        pytest.param(lambda f: report.readable_conflicts(f.patients), id="conflicts"),
-        pytest.param(lambda f: report.readable_central_ranks(f.sets), id="ranks"),
-        pytest.param(lambda f: report.readable_errors(f.patients), id="errors"),
-        pytest.param(lambda f: report.readable_separation(report.separation(f.sets)), id="auc"),
-    ],
-)
-def test_readable_tables_have_a_row_for_each_problem_and_metric(full, readable):
-    """No problem or metric is left out, no cell is empty, and a short run has a table too."""
-    table = readable(full)
-    assert list(table.index) == [(p, m) for p in PROBLEMS for m in METRICS]
-    assert not table.isna().any(axis=None)
-    assert not table.astype(str).map(lambda cell: "nan" in cell).any(axis=None)
-    short = Findings(*(part[part["problem"] == "breast-cancer"] for part in full))
-    short = Findings(*(part[part["repetition"] == 0] for part in short))
-    table = readable(short)
-    assert len(table) == len(METRICS)
-    assert not table.astype(str).map(lambda cell: "nan" in cell).any(axis=None)
-
-
-def test_figures_draw_the_tables(full):
-    """Each problem has its panel or row, and the points are the tables' numbers."""
-    figure = report.figure_of_conflicts(full.patients)
-    shown = [ax for ax in figure.axes if ax.get_title(loc="left")]
-    assert [ax.get_title(loc="left") for ax in shown] == list(PROBLEMS)
-    table = report.capacity_of_groups(full.patients)
-    near = table.query("problem == 'breast-cancer' and metric == 'F1' and grouping == 'distance'")
-    np.testing.assert_allclose(shown[0].lines[0].get_ydata(), near["capacity"])
-    figure = report.figure_of_error_shares(full.patients)
-    assert sum(ax.get_title(loc="left") != "" for ax in figure.axes) == len(PROBLEMS)
-    figure = report.figure_of_central_ranks(full.sets)
-    ranks = report.central_ranks(full.sets).query("epsilon == 1 and tie_break == 'first'")
-    np.testing.assert_allclose(figure.axes[1].lines[0].get_xdata(), ranks["pvf"])
-    figure = report.figure_of_separation(report.separation(full.sets))
+def test_figures_draw_the_run_before_the_reference(of_sets, of_patients):
+    """Each problem has its panel or row; points are the run's, pale ones the committed numbers."""
+    run = run_of(PATIENTS, 2)
+    figure = run.figure("fig-bridge-conflicts")
+    assert [ax.get_title() for ax in figure.axes] == list(PROBLEMS)
+    where = {"problem": "breast-cancer", "metric": "F1", "epsilon": 0.1, "grouping": "distance"}
+    for frame, alpha in ((run.estimates, 1), (of_patients, 0.35)):
+        expected = at(frame, **where, quantity="capacity")["estimate"]
+        lines = [line for line in figure.axes[0].lines if line.get_alpha() == alpha]
+        assert any(np.array_equal(line.get_ydata(), expected) for line in lines)
+    assert len(run.figure("fig-bridge-errors").axes) == len(PROBLEMS)
+    first, *others = (run_of(study, 2) for study in SETS.values())
+    figure = first.figure("fig-bridge-ranks", beside=others)
+    expected = at(of_sets, epsilon=1.0, quantity="rank_pvf")["estimate"]
+    assert any(np.array_equal(line.get_xdata(), expected) for line in figure.axes[1].lines)
+    figure = first.figure("fig-bridge-separation", beside=others)
     assert len(figure.axes[0].get_yticklabels()) == len(PROBLEMS) * len(METRICS)
 
 
-def test_short_run_agrees_with_the_full_one_and_another_does_not(full):
-    """The first data sets lie where they should; a run with all capacities raised does not."""
-    problem = "synthetic, μ = 2.5"
-    live = run_candidate_sets(problem, n_repetitions=20)
-    table = report.live_agreement(live, full)
-    assert len(table) == len(METRICS) * 3 * 3
-    assert table["agrees"].mean() > 0.8
-    wrong = Findings(live.sets.assign(capacity=live.sets["capacity"] + 0.5), live.patients)
-    worse = report.live_agreement(wrong, full).query("number == 'capacity'")
-    assert not worse["agrees"].any()
+def test_short_run_agrees_with_the_full_one_and_another_does_not():
+    """The first repetitions lie where they should; a run with all capacities raised does not."""
+    run = run_of(SETS["synthetic"], 20)
+    agree, n = (int(word.replace(",", "")) for word in run.says().split() if word[0].isdigit())
+    assert agree > 0.9 * n
+    wrong = run.table.assign(capacity=run.table["capacity"] + 0.5)
+    worse = Run(run.study, run.settings, wrong, run.committed, run.provenance)
+    fewer = int(worse.says().split(" of ")[0].split()[-1].replace(",", ""))
+    assert fewer < agree - 20
 
 
-def test_committed_results_are_clean_and_small(full):
-    """All four tables come from one clean commit and are below a megabyte."""
-    findings, provenance = report.full_findings()
-    assert len(provenance) == 4
-    assert {facts["git"]["dirty"] for facts in provenance.values()} == {False}
-    assert len({facts["git"]["commit"] for facts in provenance.values()}) == 1
-    assert findings.sets.equals(full.sets)
+def test_committed_results_are_clean():
+    """All four tables come from one clean commit."""
+    facts = [study.committed()[1] for study in (*SETS.values(), PATIENTS)]
+    assert {fact["git"]["dirty"] for fact in facts} == {False}
+    assert len({fact["git"]["commit"] for fact in facts}) == 1

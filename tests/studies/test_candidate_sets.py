@@ -9,27 +9,27 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from pandas.testing import assert_frame_equal
 
+from studies.capacity2022 import PATIENTS, SETS
 from studies.capacity2022 import bridge as candidate_sets
-from studies.capacity2022.bridge import Candidates
+from studies.capacity2022.bridge import Candidates, CandidateSets
 from studies.kit.results import read_result
 from studies.pvf2026.clinical import run as clinical
 from studies.pvf2026.synthetic import run as synthetic
 
 SMALL = {"n_candidates": 12}
+FEW = CandidateSets(n_datasets=1, **SMALL)
 
 
 @pytest.fixture(scope="module")
 def breast():
     """Return one repetition on the breast-cancer data with few trees."""
-    return candidate_sets.run_candidate_sets("breast-cancer", **SMALL)
+    return candidate_sets.set_block(("breast-cancer", 0, 1), FEW)
 
 
 @pytest.fixture(scope="module")
 def one_split():
     """Return the candidates of the experiment's first split."""
-    settings = candidate_sets._clinical_settings(
-        {"problem": "breast-cancer", "seed": 20261127, **SMALL}
-    )
+    settings = candidate_sets.clinical_settings("breast-cancer", FEW)
     split = next(clinical.splits(0, settings))
     return split, candidate_sets.clinical_candidates(split, (0, 0, 0), settings), settings
 
@@ -61,7 +61,7 @@ def test_choices_are_those_of_the_clinical_experiment(breast):
     keys = ["repetition", "subset", "split", "metric"]
     first = table[table["tie_break"] == "first"].set_index(keys)
     random = table[table["tie_break"] == "random"].set_index(keys)
-    sets = breast.sets.set_index(keys)
+    sets = breast.set_index(keys)
     ties = sets[sets["epsilon"] == 0]
     np.testing.assert_allclose(ties["gain"], first.loc[ties.index, "gain"], atol=1e-12)
     np.testing.assert_allclose(ties["outside"], 1 - random.loc[ties.index, "within"])
@@ -255,9 +255,9 @@ def test_one_model_has_capacity_one_and_no_rank():
 # --- The study ----------------------------------------------------------------------------------
 
 
-def test_patients_of_a_repetition_are_pooled(one_split, breast):
+def test_patients_of_a_repetition_are_pooled(one_split):
     """Each group's patients are those of all splits, and its means are over patients."""
-    patients = breast.patients
+    patients = candidate_sets.patient_block(("breast-cancer", 0, 1), FEW)
     by_grouping = patients.groupby(["metric", "epsilon", "grouping"])["n"].sum()
     assert set(by_grouping) == {25 * 469}
     settings = one_split[2]
@@ -277,33 +277,24 @@ def test_patients_of_a_repetition_are_pooled(one_split, breast):
 
 def test_result_does_not_depend_on_workers_and_grows_by_repetitions():
     """Two workers give the same bits, and more repetitions begin with the fewer."""
-    arguments = {"problem": "synthetic, μ = 1.5", "n_external": 20}
-    one = candidate_sets.run_candidate_sets(n_repetitions=12, **arguments)
+    study = SETS["synthetic"]
+    one = study.table(CandidateSets(n_datasets=12), n_jobs=1)
     with joblib.parallel_config(backend="threading"):
-        two = candidate_sets.run_candidate_sets(n_repetitions=12, n_jobs=2, **arguments)
-    assert_frame_equal(one.sets, two.sets)
-    assert_frame_equal(one.patients, two.patients)
-    fewer = candidate_sets.run_candidate_sets(n_repetitions=3, **arguments)
-    assert_frame_equal(fewer.sets, one.sets[: len(fewer.sets)])
-    other = candidate_sets.run_candidate_sets(n_repetitions=3, seed=5, **arguments)
-    assert not other.sets.equals(fewer.sets)
+        two = study.table(CandidateSets(n_datasets=12), n_jobs=2)
+    assert_frame_equal(one, two)
+    fewer = study.table(CandidateSets(n_datasets=3), n_jobs=1)
+    first = one[one["repetition"] < 3].reset_index(drop=True)
+    assert_frame_equal(fewer, first)
+    other = study.table(CandidateSets(n_datasets=3, seed=5), n_jobs=1)
+    assert not other.equals(fewer)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        pytest.param({"problem": "lung"}, ValueError, "problem must be one of", id="problem"),
-        pytest.param({"n_repetitions": 0}, ValueError, "n_repetitions", id="repetitions"),
-        pytest.param({"epsilons": [2.0]}, ValueError, "epsilons", id="epsilons"),
-        pytest.param({"patient_epsilons": [-1.0]}, ValueError, "patient_epsilons", id="patients"),
-        pytest.param({"n_candidates": 1.5}, TypeError, "n_candidates", id="candidates"),
-        pytest.param({"n_external": 3}, ValueError, "n_external", id="external"),
-    ],
-)
-def test_wrong_argument_is_named(arguments, error, message):
-    """Each wrong argument raises an error that names it."""
-    with pytest.raises(error, match=message):
-        candidate_sets.run_candidate_sets(**arguments)
+def test_blocks_are_repetitions_and_batches():
+    """One repetition of an experiment, ten data sets of a configuration, each named once."""
+    blocks = candidate_sets.candidate_blocks("", CandidateSets(n_repetitions=2, n_datasets=12))
+    assert blocks[:2] == [("breast-cancer", 0, 1), ("breast-cancer", 1, 2)]
+    assert blocks[-2:] == [("synthetic, μ = 2.5", 0, 10), ("synthetic, μ = 2.5", 10, 12)]
+    assert len(set(blocks)) == len(blocks) == 2 * 2 + 3 * 2
 
 
 @pytest.mark.parametrize(
@@ -317,7 +308,9 @@ def test_first_repetitions_of_the_committed_tables_come_out_again(name, problem,
     """Running the first repetitions anew gives the committed rows."""
     committed, facts = read_result(name)
     rows = (committed["problem"] == problem) & (committed["repetition"] < n)
-    again = candidate_sets.run_candidate_sets(problem, n_repetitions=n, seed=facts["seed"]).sets
+    settings = CandidateSets(n_repetitions=n, n_datasets=n, seed=facts["seed"])
+    again = SETS[problem.partition(",")[0]].table(settings, n_jobs=1)
+    again = again[again["problem"] == problem].reset_index(drop=True)
     committed = committed[rows].reset_index(drop=True)
     assert list(committed) == list(again)
     values = committed.select_dtypes("number")
@@ -328,7 +321,7 @@ def test_first_repetitions_of_the_committed_tables_come_out_again(name, problem,
 
 def test_committed_patients_are_of_the_committed_problems():
     """Every problem has its patients, in every metric, tolerance and group."""
-    patients, _ = read_result("candidate_patients")
+    patients, _ = PATIENTS.committed()
     assert list(patients["problem"].unique()) == list(candidate_sets.PROBLEMS)
     groups = patients.groupby(["problem", "repetition", "metric", "epsilon"]).size()
     assert set(groups) == {2 + candidate_sets.N_DISTANCES + candidate_sets.N_CAPACITIES}

@@ -6,13 +6,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 
 import pvf
+from studies.capacity2022 import GREEDY, LOGISTIC, NETWORKS, searches
 from studies.capacity2022 import run as multiplicity
 from studies.data.datasets import load_adult, load_compas
+from studies.kit.results import read_result
 
 FOLDER = Path(os.environ.get("PVF_DATA_DIR", ""))
 
@@ -144,9 +147,9 @@ def test_calibration_mends_distorted_scores():
 
 def test_network_run_has_every_row_once(made_up):
     """Each way at each epsilon, every number of epochs, and the remedies at the last one."""
-    table = multiplicity.run_networks(
-        datasets=["compas"], trainings=["standardised"], n_models=6, n_repetitions=1, n_perturbed=20
-    )
+    settings = multiplicity.Networks(n_models=6, n_repetitions=1, n_perturbed=20)
+    table = NETWORKS.table(settings, n_jobs=1)
+    table = table[(table["dataset"] == "compas") & (table["training"] == "standardised")]
     ways = table[table["epsilon"] == 0.01].groupby("way").size()
     assert ways.to_dict() == {
         "seeds": 2,
@@ -169,22 +172,21 @@ def test_a_smaller_run_trains_the_first_models_of_a_larger_one(made_up):
     parts = multiplicity.make_parts(
         *made_up_compas(), 0.3, seed=0, repetition=0, scaling="standard"
     )
-    few, many = (multiplicity._seeds(5, 0, n) for n in (2, 4))
+    few, many = (multiplicity.network_seeds(5, 0, n) for n in (2, 4))
     assert few == many[:2]
     one = multiplicity.train_networks(parts, few, [2])[0]
     two = multiplicity.train_networks(parts, many, [1, 2])[0]
     np.testing.assert_array_equal(one[0], two[1, :2])
 
 
-def test_workers_change_no_bit_of_the_runs(made_up):
-    """One worker or two: the same numbers, times apart."""
-    one, two = (
-        multiplicity.run_networks(
-            datasets=["compas"], trainings=["standardised"], n_models=2, n_repetitions=2, n_jobs=n
-        ).drop(columns="seconds")
-        for n in (1, None)
-    )
-    pd.testing.assert_frame_equal(one, two)
+def test_a_resumed_run_gives_the_same_bits(made_up, tmp_path):
+    """Blocks that were finished before are read, times and all, and the others are computed."""
+    settings = multiplicity.Greedy(n_models=8, n_kept=7, n_chosen=3, n_starts=1, epsilon=1.0)
+    once = GREEDY.table(settings, n_jobs=1, out=tmp_path)
+    shards = sorted(tmp_path.rglob("*.parquet"))
+    assert len(shards) == 2
+    shards[0].unlink()
+    pd.testing.assert_frame_equal(GREEDY.table(settings, n_jobs=1, out=tmp_path), once)
 
 
 def test_kept_shares_by_a_literal_count():
@@ -203,9 +205,8 @@ def test_kept_shares_by_a_literal_count():
 
 def test_greedy_run_chooses_on_one_half_and_judges_on_both(made_up):
     """Greedy keeps more than random on the samples it chose on; shares grow with the size."""
-    table = multiplicity.run_greedy(
-        n_models=8, n_kept=7, n_chosen=4, n_repetitions=1, n_starts=2, epsilon=1.0
-    )
+    settings = multiplicity.Greedy(n_models=8, n_kept=7, n_chosen=4, n_starts=2, epsilon=1.0)
+    table = GREEDY.table(settings, n_jobs=1)
     assert len(table) == 2 * 2 * 2 * 2 * 4
     assert (table["set_size"] == 7).all()
     for _, rows in table.groupby(["training", "start", "rule", "judged"]):
@@ -219,7 +220,7 @@ def test_penalised_loss_is_what_scikit_learn_minimises():
     """No direct minimiser of the same function finds a smaller one."""
     X, y = (part.to_numpy() for part in made_up_compas())
     model = LogisticRegression(C=0.3, tol=1e-10).fit(X, y)
-    at = multiplicity.penalised_loss(model, X, y, 0.3)
+    at = searches.penalised_loss(model, X, y, 0.3)
 
     def loss(w):
         z = X @ w[:6] + w[6]
@@ -233,7 +234,7 @@ def test_exact_optimum_bounds_every_other_way():
     """Whatever sampling, resampling or AWP find lies within what is possible."""
     X, y = made_up_compas()
     parts = multiplicity.make_parts(X, y, 0.3, seed=0, repetition=0, scaling="standard")
-    table = multiplicity.logistic_ways(parts, [0.01, 0.05], C=1.0, seeds=range(20))
+    table = searches.logistic_ways(parts, [0.01, 0.05], C=1.0, seeds=range(20))
     for _, rows in table.groupby("epsilon"):
         mean = rows.set_index("way")["mean"]
         assert mean["exact"] >= mean.drop("exact").max() - 1e-9
@@ -246,11 +247,70 @@ def test_exact_optimum_bounds_every_other_way():
 
 def test_logistic_run_has_every_penalty(made_up):
     """All ways at the weakest penalty; the exact set shrinks with the penalty."""
-    table = multiplicity.run_logistic(
-        datasets=["compas"], penalties=[1e-3, 1.0], n_models=5, n_repetitions=1, n_perturbed=10
-    )
-    assert set(table.loc[table["penalty"] == 1.0, "way"]) == set(multiplicity.WAYS)
+    settings = searches.Logistic(n_models=5, n_perturbed=10)
+    table = LOGISTIC.table(settings, n_jobs=1).query("dataset == 'compas'")
+    assert set(table.loc[table["penalty"] == 1.0, "way"]) == set(searches.WAYS)
     strong = table[table["penalty"] == 1e-3]
     assert set(strong["epsilon"]) == {0.01}
     exact = table.query("way == 'exact' and epsilon == 0.01").set_index("penalty")["mean"]
     assert 1 < exact[1e-3] < exact[1.0]
+
+
+# --- estimates
+
+
+def one_by(estimates, **where):
+    """Return the one estimate with these keys, with its interval."""
+    chosen = estimates
+    for key, value in where.items():
+        chosen = chosen[chosen[key] == value]
+    (row,) = chosen[["estimate", "low", "high"]].to_numpy()
+    return row
+
+
+def paired(one, two, column):
+    """Return mean and interval of a difference, split by split, as scipy gives them."""
+    difference = one.set_index("repetition")[column] - two.set_index("repetition")[column]
+    interval = stats.ttest_1samp(difference, 0).confidence_interval()
+    return pytest.approx([difference.mean(), interval.low, interval.high])
+
+
+def test_changes_are_paired_by_split():
+    """Growth over ε, remedies and penalties: each difference from the committed rows by hand."""
+    networks, logistic = (read_result(f"capacity_{name}")[0] for name in ("networks", "logistic"))
+    found = multiplicity.by_split(networks)
+    last = networks.query("dataset == 'compas' and training == 'standardised' and epochs == 10")
+    ways = dict(last.query("epsilon == 0.05").groupby("way"))
+    key = {"dataset": "compas", "training": "standardised", "epochs": 10, "epsilon": 0.05}
+    for way, start in (("ensembles of 5", "20 alone"), ("isotonic", "as trained")):
+        expected = paired(ways[way], ways[start], "mean")
+        assert list(one_by(found, **key, way=way, quantity="change")) == expected
+    seeds = networks.query("dataset == 'adult' and training == 'unscaled' and way == 'seeds'")
+    small, large = (seeds[seeds["epsilon"] == epsilon] for epsilon in (0.01, 0.1))
+    key = {"dataset": "adult", "training": "unscaled", "epsilon": 0.1, "way": "seeds"}
+    assert list(one_by(found, **key, quantity="growth")) == paired(large, small, "tail5")
+    found = multiplicity.by_split(logistic)
+    exact = logistic.query("dataset == 'adult' and way == 'exact' and epsilon == 0.01")
+    strong, weak = (exact[exact["penalty"] == penalty] for penalty in (1e-5, 1.0))
+    key = {"dataset": "adult", "way": "exact", "epsilon": 0.01}
+    ours = one_by(found, **key, penalty=1e-5, quantity="change")
+    assert list(ours) == paired(strong, weak, "mean")
+    sampled = logistic.query("dataset == 'adult' and way == 'AWP' and epsilon == 0.01")
+    shares = (sampled.set_index("repetition")["mean"] - 1) / (
+        weak.set_index("repetition")["mean"] - 1
+    )
+    key |= {"way": "AWP", "penalty": 1.0}
+    assert one_by(found, **key, quantity="share")[0] == pytest.approx(100 * shares.mean())
+
+
+def test_awp_is_held_against_sampling_on_the_same_persons():
+    """Lead and seconds for everybody, from the committed rows by hand."""
+    awp, networks = (read_result(f"capacity_{name}")[0] for name in ("awp", "networks"))
+    found = searches.against_sampling(awp, networks)
+    where = "dataset == 'compas' and training == 'standardised' and epsilon == 0.01"
+    ours = awp.query(where)
+    theirs = networks.query(where + " and way == 'seeds, some samples'")
+    key = {"dataset": "compas", "training": "standardised", "epsilon": 0.01}
+    assert list(one_by(found, **key, quantity="lead")) == paired(ours, theirs, "tail5")
+    whole = ours.assign(seconds=ours["seconds"] * 1583 / 150)
+    assert list(one_by(found, **key, quantity="slower")) == paired(whole, theirs, "seconds")

@@ -15,7 +15,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from scipy import stats
 
-from studies.kit.claims import Finding, claims
+from studies.kit.claims import claims
 from studies.kit.estimates import SCHEMA, t_interval
 from studies.kit.show import MARKERS, finished, level_axis, panels, points
 from studies.kit.verdicts import Part, Region
@@ -31,8 +31,6 @@ __all__ = [
     "cost_per_data_set",
     "differences",
     "estimate",
-    "figure_of_sensitivity",
-    "finding_by_rules",
     "group_means",
     "halves",
     "single_runs",
@@ -194,6 +192,7 @@ def _quantities(rows: pd.DataFrame, leads: np.ndarray) -> pd.DataFrame:
         ).mean(),
         "lead": means,
         "best lead": best,
+        **_courses(means),
         **_contrasts(share, best),
     }
     return pd.concat([_keyed(part, name) for name, part in found.items()]).set_index(
@@ -203,6 +202,23 @@ def _quantities(rows: pd.DataFrame, leads: np.ndarray) -> pd.DataFrame:
 
 def _keyed(part: pd.DataFrame, quantity: str) -> pd.DataFrame:
     return part.reset_index().assign(quantity=quantity)
+
+
+def _courses(means: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Compare mean leads at small, middle and large σ, case by case, where all σ are there."""
+    at = {sigma: means.xs(sigma, level="sigma") for sigma in means.index.unique("sigma")}
+    if set(at) != set(SIGMAS):
+        return {}
+    values, (less, more) = np.array(list(at.values())), np.triu_indices(len(at), 1)
+    middle = np.minimum(at[1e-3], at[1e-2])
+    return {
+        "drop to σ = 0.01": at[1e-3] - at[1e-2],
+        "dip at middle σ": at[1e-6] - middle,
+        "recovery at σ = 0.1": at[1e-1] - middle,
+        "Kendall's tau over σ": pd.DataFrame(
+            np.sign(values[more] - values[less]).mean(axis=0), index=middle.index
+        ),
+    }
 
 
 def _contrasts(share: pd.DataFrame, best: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -330,19 +346,6 @@ def _cost_parts(_: pd.DataFrame, claim: Mapping[str, Any]) -> Sequence[Part]:
 CLAIMS = {"SYN-10": _cost_parts}
 
 
-def finding_by_rules(found: Mapping[str, Mapping[str, Any]], unit: str = "") -> Finding:
-    """Return a finding whose verdict is that of evenly split ties, and which names all rules."""
-    even = found["even"]
-    others = "; ".join(
-        f"{label}: {found[rule]['ours']}, {found[rule]['verdict']}"
-        for rule, label in TIE_LABELS.items()
-        if rule != "even"
-    )
-    says = f"{even['ours']}{unit}, {TIE_LABELS['even']}. With {others}"
-    low, high = (None if np.isnan(even[key]) else float(even[key]) for key in ("low", "high"))
-    return Finding(even["verdict"], says, float(even["number"]), low, high)
-
-
 # --- Figures ------------------------------------------------------------------------------------
 
 
@@ -392,17 +395,24 @@ def figure_of_best_sigma(
     return finished(figure)
 
 
-def figure_of_sensitivity(means: pd.DataFrame, n_samples: int, tie_break: str) -> Figure:
-    """Draw mean leads over σ, one panel a separability group (Figures 12 to 17)."""
+def figure_of_sensitivity(
+    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, n_samples: int
+) -> Figure:
+    """Draw mean leads over σ with ties split evenly, a panel a group (Figures 12 to 17)."""
     titles = [f"{group} separability" for group in GROUPS]
     figure, axes = panels(3, size=(2.8, 3.2), titles=titles, xlabel="noise σ", ylabel=_LEAD)
-    chosen = means[(means["n_samples"] == n_samples) & (means["tie_break"] == tie_break)]
     for group, ax in zip(GROUPS, axes, strict=True):
         for series, metric in enumerate(PAPER_METRICS):
-            part = chosen[(chosen["group"] == group) & (chosen["metric"] == metric)]
-            part = part.sort_values("sigma").rename(columns={"difference": "estimate"})
-            line = f"{MARKERS[series]}-"
-            points(ax, part, range(len(part)), series=series, label=metric, fmt=line, linewidth=1)
+            where = {"n_samples": n_samples, "group": group, "metric": metric, "tie_break": "even"}
+            for part, pale in ((reference, True), (estimates, False)):
+                if part is None:
+                    continue
+                rows = _rows(part, "lead", **where).sort_values("sigma")
+                places = [SIGMAS.index(sigma) for sigma in rows["sigma"]]
+                line, name = f"{MARKERS[series]}-", "" if pale else metric
+                points(
+                    ax, rows, places, series=series, label=name, fmt=line, linewidth=1, pale=pale
+                )
         ax.axhline(0, color="0.35", linewidth=0.8)
         level_axis(ax, SIGMAS)
     return finished(figure, legend_columns=6)
@@ -412,4 +422,6 @@ FIGURES: dict[str, Callable[..., Figure]] = {
     "fig-syn-shares": figure_of_shares,
     "fig-syn-best-50": partial(figure_of_best_sigma, n_samples=50),
     "fig-syn-best-100": partial(figure_of_best_sigma, n_samples=100),
+    "fig-sensitivity-50": partial(figure_of_sensitivity, n_samples=50),
+    "fig-sensitivity-100": partial(figure_of_sensitivity, n_samples=100),
 }

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import integrate, stats
+from threadpoolctl import threadpool_limits
 
 from studies.kit.claims import claims
 from studies.pvf2026.clinical import run as clinical
@@ -88,6 +89,16 @@ def test_distance_is_that_of_the_two_distribution_functions():
     found = convergence._largest_distance(scores, values, np.array([0.5, 0.3, 0.2]))
     steps = [abs((scores < s).mean() - cumulated) for s, cumulated in ((0.2, 0.5), (0.7, 0.8))]
     assert found == pytest.approx(max(steps))
+
+
+def test_threads_of_the_linear_algebra_change_no_bit():
+    """OpenBLAS splits dot products of more than 10,000 numbers (here 12,000) by its threads."""
+    tables = []
+    for threads in (1, 2, 3):
+        with threadpool_limits(limits=threads, user_api="blas"):
+            tables.append(convergence.check_scores(240, np.random.default_rng(7)))
+    for other in tables[1:]:
+        pd.testing.assert_frame_equal(tables[0], other, check_exact=True)
 
 
 def test_every_claim_has_rows_and_a_finding(table):

@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
 
 from pvf import plotting
 from pvf._checks import check_integer
@@ -239,6 +240,9 @@ def population_scores(thresholds: Sequence[float], *, sigma: float = _SIGMA) -> 
 
 # --- The checks ---------------------------------------------------------------------------------
 
+# A dot product of many numbers is summed in another order with each number of threads.
+_one_thread = threadpool_limits.wrap(limits=1, user_api="blas")
+
 
 def run_checks(*, n_repetitions: int = 400, seed: int = 0) -> pd.DataFrame:
     """Run all checks.
@@ -273,6 +277,7 @@ def run_checks(*, n_repetitions: int = 400, seed: int = 0) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
+@_one_thread
 def check_scores(n_repetitions: int, rng: np.random.Generator) -> pd.DataFrame:
     """Check THE-1: whether scores are i.i.d. given the validation set.
 
@@ -338,6 +343,7 @@ def _correlation(part: str, first: NDArray, second: NDArray) -> tuple:
     return ("THE-1", part, len(first), found.statistic, low, high)
 
 
+@_one_thread
 def check_sets(n_repetitions: int, rng: np.random.Generator) -> pd.DataFrame:
     """Check THE-2: how far the aggregated score is from the law's own, over the number M of sets.
 
@@ -382,6 +388,7 @@ def _error_row(claim: str, part: str, size: int, errors: Iterable[NDArray]) -> t
     return (claim, part, size, worst.mean(), worst.mean() - reach, worst.mean() + reach)
 
 
+@_one_thread
 def check_replicas(_: int, rng: np.random.Generator) -> pd.DataFrame:
     """Check THE-3: how far a score's law and its aggregates are from their limit, over k.
 

@@ -81,18 +81,15 @@ scores = {
 }
 pd.concat(scores).style.format(precision=3).set_uuid("convergence-population")
 
-# %% [markdown]
-# All checks are run here, and at full scale for the committed table. In the tables below, "value" is
-# that of this run with its interval; lines in the figures are the full results.
-
 # %%
-from book.tools.figures import keep_data
-from studies.kit.results import read_result
+from IPython.display import Markdown
 
-table = convergence.run_checks(n_repetitions=n_repetitions, seed=seed)
-for label in ("fig-convergence-errors", "fig-convergence-selection"):
-    keep_data(label, table)
-full, provenance = read_result("convergence")
+from studies.kit.show import show, text_table
+from studies.pvf2026.convergence import CONVERGENCE
+
+run = CONVERGENCE.run(n_repetitions=n_repetitions, seed=seed)
+values = run.estimates[run.estimates["quantity"] == "value"]
+Markdown(run.says())
 
 # %% [markdown]
 # (convergence-scores)=
@@ -100,13 +97,12 @@ full, provenance = read_result("convergence")
 #
 # Here the library itself draws the perturbed sets, both with noise that all models share and with
 # noise of their own, which is Algorithm 1. Beside the largest distance to the exact law stands what
-# chance exceeds once in a hundred times; correlations have 99% intervals.
+# chance exceeds once in a hundred times; correlations have 95% intervals.
 
 # %%
-shown = table[table["claim"] == "THE-1"].drop(columns="claim")
-shown.style.hide(axis="index").format(precision=3).set_uuid(
-    "convergence-scores"
-)
+shown = run.estimates[run.estimates["claim"] == "THE-1"]
+table = text_table(shown, "part", spec=".3f", names={"value": "this run"})
+show(table, "convergence-scores")
 
 # %% [markdown]
 # Given the validation set, the scores do follow the exact law, and one tells nothing about the next.
@@ -120,8 +116,8 @@ shown.style.hide(axis="index").format(precision=3).set_uuid(
 # {numref}`fig-convergence-errors` shows the errors as M, k and n grow, one after the other and
 # together.
 
-# %% mystnb={"figure": {"name": "fig-convergence-errors", "caption": "Mean error of a score, by the metric where it is largest, over what grows. THE-2: the aggregated score against the law's own, over M. THE-3: the exact law, and what is aggregated from it, against the limit in k. THE-4: that limit against the perturbed population. THE-5: the first quartile, and the maximum, against the perturbed population, along four paths. Lines with 95% bands: full results. Marks: this run."}, "image": {"alt": "Four panels with logarithmic axes. Most lines fall steadily. Level are: in the first panel a quantile at the edge of a step, in the second the maximum, in the fourth the path without more people and the maximum."}}
-convergence.figure_of_errors(table, full)
+# %% mystnb={"figure": {"name": "fig-convergence-errors", "caption": "Mean error of a score, by the metric where it is largest, over what grows. THE-2: the aggregated score against the law's own, over M. THE-3: the exact law, and what is aggregated from it, against the limit in k. THE-4: that limit against the perturbed population. THE-5: the first quartile, and the maximum, against the perturbed population, along four paths. Lines with 95% intervals: this run. Pale: the full results."}, "image": {"alt": "Four panels with logarithmic axes. Most lines fall steadily. Level are: in the first panel a quantile at the edge of a step, in the second the maximum, in the fourth the path without more people and the maximum."}}
+run.figure("fig-convergence-errors")
 
 # %% [markdown]
 # **Over M** the mean and the first quartile settle, as they should. The level line is a validation
@@ -141,9 +137,8 @@ convergence.figure_of_errors(table, full)
 # twenty patients, no number of sets and replicas makes it smaller.
 
 # %%
-convergence.readable_checks(table, "THE-5").style.set_uuid(
-    "convergence-together"
-)
+together = values[values["claim"] == "THE-5"]
+show(text_table(together, "part", "size", spec=".3f"), "convergence-together")
 
 # %% [markdown]
 # ## Which model is chosen in the end?
@@ -153,8 +148,8 @@ convergence.readable_checks(table, "THE-5").style.set_uuid(
 # are. On the right σ is 2, twice the spread of the groups, and the model that is best under noise
 # is not the one that is best.
 
-# %% mystnb={"figure": {"name": "fig-convergence-selection", "caption": "Which model PVF chooses, over the size of the validation set. THE-6: shares of repetitions in which a best model is chosen; and, where two are best, in which it is the first of them. THE-7: with much noise, shares in which the model that is best in the perturbed population, and that of the real one, is chosen. Lines with 95% intervals: full results. Marks: this run."}, "image": {"alt": "Two panels. Left: the shares of a best model rise from one half to 100 percent with the number of people, while the share of the first of two best models stays at one half. Right: the share of the model that is best under noise rises to 100 percent, that of the model best in reality falls to zero."}}
-convergence.figure_of_selection(table, full)
+# %% mystnb={"figure": {"name": "fig-convergence-selection", "caption": "Which model PVF chooses, over the size of the validation set. THE-6: shares of repetitions in which a best model is chosen; and, where two are best, in which it is the first of them. THE-7: with much noise, shares in which the model that is best in the perturbed population, and that of the real one, is chosen. Lines with 95% intervals: this run. Pale: the full results."}, "image": {"alt": "Two panels. Left: the shares of a best model rise from one half to 100 percent with the number of people, while the share of the first of two best models stays at one half. Right: the share of the model that is best under noise rises to 100 percent, that of the model best in reality falls to zero."}}
+run.figure("fig-convergence-selection")
 
 # %% [markdown]
 # PVF is consistent if one model is best. If two are, it goes on changing between them: what converges
@@ -166,7 +161,7 @@ convergence.figure_of_selection(table, full)
 # ## Verdicts
 #
 # A proposition is *reproduced* if it holds in all settings tried that meet its assumptions. It is
-# *direction only* if it holds for means and quartiles and a single best model, but a setting that
+# reproduced *in part* if it holds for means and quartiles and a single best model, but a setting that
 # meets the assumptions breaks it.
 
 # %%

@@ -6,7 +6,7 @@ import click
 
 from pvf._cli import Jobs, OneLineGroup, PathTo, say
 from pvf._text import on_console
-from studies.catalogue import entries, make_table
+from studies.catalogue import STUDIES, make_table
 from studies.data.cli import data
 from studies.kit.agreement import check_sample, check_tables, in_one_line
 from studies.kit.claims import ledger_text
@@ -48,14 +48,13 @@ def tables(
     sample: bool,
 ) -> None:
     """Compute the full-scale tables of book/results anew (all by default)."""
-    known = entries()
     for name in names:
-        if name not in known:
+        if name not in STUDIES:
             hint = "'[TABLE]...'"
-            raise click.BadParameter(f"{name!r} is none of {', '.join(known)}.", param_hint=hint)
+            raise click.BadParameter(f"{name!r} is none of {', '.join(STUDIES)}.", param_hint=hint)
     if sample:
         found = {}
-        for name in names or [name for name in known if known[name].sample]:
+        for name in names or [name for name, study in STUDIES.items() if study.sample]:
             found[name] = check_sample(name, n_jobs=jobs)
             say(f"table {name}: {found[name].kind} ({found[name].says})")
         context.exit(any(agreement.kind == "differs" for agreement in found.values()))
@@ -64,7 +63,7 @@ def tables(
         found = check_tables(names, folder=folder, shards=shards, n_jobs=jobs, report=say)
         say(in_one_line(found))
         context.exit(any(agreement.kind == "differs" for agreement in found.values()))
-    for name in names or known:
+    for name in names or STUDIES:
         say(f"{name}: written to {make_table(name, n_jobs=jobs, out=shards)}")
 
 

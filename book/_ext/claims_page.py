@@ -15,8 +15,9 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 from pvf.render import environment
-from studies.kit.claims import VERDICTS, claims, in_words, judge, ledger
+from studies.kit.claims import claims, in_words, judge, ledger
 from studies.kit.results import results_folder
+from studies.kit.verdicts import LABELS
 
 PAPERS = {
     "zhang2026pvf": "Zhang, Tran and Weng (2026)",
@@ -24,8 +25,8 @@ PAPERS = {
     "zhang2019pmv": "Zhang et al. (2019)",
 }
 SHORT = {"zhang2026pvf": "PVF", "hsu2022rashomon": "Capacity", "zhang2019pmv": "PMV"}
-MARKS = {"reproduced": "●", "direction only": "◐", "not reproduced": "○", "untestable": "–"}
-CLASSES = {kind: f"verdict-{re.sub(r'[ ,]+', '-', kind)}" for kind in VERDICTS}
+MARKS = dict(zip(LABELS, "●◕◐○?–", strict=True))
+CLASSES = {kind: f"verdict-{re.sub(r'[ ,]+', '-', kind)}" for kind in LABELS}
 
 
 class Lazy:
@@ -71,12 +72,12 @@ class Counts(dict):
     def __missing__(self, name: str) -> int:
         table = ledger()
         self |= {"claims": len(table)}
-        self |= {kind: int((table["verdict"] == kind).sum()) for kind in VERDICTS}
+        self |= {kind: int((table["verdict"] == kind).sum()) for kind in LABELS}
         self |= {paper: int((table["paper"] == paper).sum()) for paper in PAPERS}
         self |= {
             f"{paper} {kind}": int(((table["paper"] == paper) & (table["verdict"] == kind)).sum())
             for paper in PAPERS
-            for kind in VERDICTS
+            for kind in LABELS
         }
         if name not in self:
             raise KeyError(f"no count of the ledger is called {name!r}")
@@ -94,10 +95,10 @@ def html(part: str) -> str:
     table = ledger()
     named = {key: name for key, name in PAPERS.items() if (table["paper"] == key).any()}
     facts = {
-        "kinds": VERDICTS,
+        "kinds": LABELS,
         "marks": MARKS,
         "classes": CLASSES,
-        "verdicts": {kind: kind for kind in VERDICTS},
+        "verdicts": {kind: kind for kind in LABELS},
         "papers": {key: f"{SHORT[key]}: {name}" for key, name in named.items()},
         "count_rows": {
             **{name: _counts(table[table["paper"] == key]) for key, name in named.items()},
@@ -111,7 +112,7 @@ def html(part: str) -> str:
 
 
 def _counts(table: pd.DataFrame) -> list[int]:
-    return [*(int((table["verdict"] == kind).sum()) for kind in VERDICTS), len(table)]
+    return [*(int((table["verdict"] == kind).sum()) for kind in LABELS), len(table)]
 
 
 def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
+from itertools import groupby, product
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from studies.kit.results import read_result
 from studies.kit.verdicts import LABELS, Part, Region, Verdict, judge_parts
 
 if TYPE_CHECKING:
     from studies.kit.study import Study
 
 __all__ = [
-    "VERDICTS",
     "Finding",
-    "Judged",
     "claims",
     "in_words",
     "judge",
@@ -33,14 +31,8 @@ __all__ = [
     "paper_numbers",
     "parts_of",
     "rule_in_words",
-    "tables_of",
-    "verdict",
-    "verdict_on_numbers",
     "verdict_table",
 ]
-
-#: All verdicts that the ledger's claims get, which are judged by functions of their own.
-VERDICTS = ("reproduced", "direction only", "not reproduced", "untestable")
 
 #: The claims' prefixes in the order of the ledger.
 ORDER = ("IE", "SYN", "SEN", "CER", "BRE", "REAL", "THE", "LAB", "CPX", "RC", "PMV")
@@ -48,39 +40,18 @@ ORDER = ("IE", "SYN", "SEN", "CER", "BRE", "REAL", "THE", "LAB", "CPX", "RC", "P
 
 @dataclass(frozen=True)
 class Finding:
-    """What our results say about a claim.
+    """What our committed results say about a claim.
 
     Parameters
     ----------
     verdict : str
-        One of `VERDICTS`.
+        One of `studies.kit.verdicts.LABELS`.
     says : str
         Our result in a sentence, with its numbers; of an untestable claim, what is missing.
     number, low, high : float or None
         Our main number and its interval, in the unit of the paper's, where there is one number.
-    """
-
-    verdict: str
-    says: str
-    number: float | None = None
-    low: float | None = None
-    high: float | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse a verdict that is none."""
-        known = dict.fromkeys((*VERDICTS, *LABELS))
-        if self.verdict not in known:
-            raise ValueError(f"verdict must be one of {list(known)}, got {self.verdict!r}.")
-
-
-@dataclass(frozen=True)
-class Judged(Finding):
-    """A finding with the parts that it follows from, whether numbers fit, and what it leaves out.
-
-    Parameters
-    ----------
     parts : sequence of Part
-        With joint intervals.
+        What the verdict follows from, with joint intervals.
     numbers : str
         Whether the paper's numbers are ``compatible`` with single runs, ``different``, or
         ``none``.
@@ -88,6 +59,11 @@ class Judged(Finding):
         What the verdict leaves out.
     """
 
+    verdict: str
+    says: str
+    number: float | None = None
+    low: float | None = None
+    high: float | None = None
     parts: Sequence[Part] = ()
     numbers: str = "none"
     note: str = ""
@@ -95,20 +71,7 @@ class Judged(Finding):
 
 @cache
 def judge(claim: str) -> Finding:
-    """Return what the committed full-scale results say about a claim.
-
-    The claim's ``decide`` names a function that takes the claim, as `claims` returns it, and the
-    tables that its ``tables`` name, as a mapping. Each table carries its provenance as
-    ``attrs["provenance"]``.
-
-    Parameters
-    ----------
-    claim : str
-        Its id.
-
-    Returns
-    -------
-    Finding
+    """Return what the committed full-scale results say about a claim, given by its id.
 
     Raises
     ------
@@ -117,24 +80,18 @@ def judge(claim: str) -> Finding:
     """
     if claim not in claims():
         raise ValueError(f"claim must be an id of the ledger, got {claim!r}.")
-    entry = claims()[claim]
-    if "decide" not in entry:
-        from studies.catalogue import STUDIES  # noqa: PLC0415  the studies import this module
+    from studies.catalogue import STUDIES  # noqa: PLC0415  the studies import this module
 
-        return judge_with(entry, STUDIES[entry["study"]])
-    decide: Callable[[Mapping[str, Any], Mapping[str, pd.DataFrame]], Finding]
-    decide = resolve_name(entry["decide"])
-    return decide(entry, {name: _committed(name) for name in entry["tables"]})
+    return judge_with(claims()[claim], STUDIES[claims()[claim]["study"]])
 
 
-def judge_with(entry: Mapping[str, Any], study: Study) -> Judged:
+def judge_with(entry: Mapping[str, Any], study: Study) -> Finding:
     """Judge a claim by its rule and the committed results of its study.
 
     Where the entry names tie rules (``ties``), it is judged under each; the label is that of the
     rule that its parts name, and the note says if another rule changes it.
     """
-    table = _committed(study.name)
-    estimates, runs = study.estimate(table), study.runs(table)
+    estimates, runs = study.reference, study.reference_runs
     found = _verdict(entry, study, estimates, runs)
     note = found.note
     labels = {
@@ -148,8 +105,8 @@ def judge_with(entry: Mapping[str, Any], study: Study) -> Judged:
     number, low, high = (
         None if pd.isna(value) else value for value in (main.estimate, main.low, main.high)
     )
-    says = entry.get("found") or "; ".join(map(_part_in_words, found.parts))
-    return Judged(found.label, says, number, low, high, found.parts, found.numbers, note)
+    says = entry.get("found") or "; ".join(_in_families(found.parts))
+    return Finding(found.label, says, number, low, high, found.parts, found.numbers, note)
 
 
 def _verdict(
@@ -225,9 +182,22 @@ def parts_of(entry: Mapping[str, Any], estimates: pd.DataFrame) -> list[Part]:
                     paper=tuple(map(float, paper if isinstance(paper, list) else [paper])),
                     run_low=float(row.get("run_low", float("nan"))),
                     run_high=float(row.get("run_high", float("nan"))),
+                    family=_family(rule["says"]),
                 )
             )
     return parts
+
+
+def _family(says: str) -> str:
+    """Return the statement that a template makes in every setting, or "" if it is no template.
+
+    >>> _family("{metric}, σ = {sigma:g}: PVF leads"), _family("{metric}: no gain for {dataset}")
+    ('each σ: PVF leads', 'no gain for each dataset')
+    """
+    if "{" not in says:
+        return ""
+    text = re.sub(r"^\{metric\}(, |: )", "", says)
+    return re.sub(r"\{(\w+)[^}]*\}", r"each \1", re.sub(r"σ = \{sigma[^}]*\}", "each σ", text))
 
 
 def _printed_runs(entry: Mapping[str, Any], runs: pd.DataFrame | None) -> Any:
@@ -241,6 +211,20 @@ def _printed_runs(entry: Mapping[str, Any], runs: pd.DataFrame | None) -> Any:
         for where in _settings(rule)
     ]
     return pd.concat(columns, axis=1).to_numpy()
+
+
+def _in_families(parts: Sequence[Part]) -> Iterator[str]:
+    """Say what was found on parts, those that make one statement in many settings together."""
+    for family, group in groupby(parts, key=lambda part: part.family or part.says):
+        members = list(group)
+        if len(members) == 1:
+            yield _part_in_words(members[0])
+            continue
+        counts = Counter(part.outcome for part in members if part.outcome)
+        told = ", ".join(f"{outcome} in {n} of {len(members)}" for outcome, n in counts.items())
+        found = [part.estimate for part in members if not pd.isna(part.estimate)]
+        ends = f"{_digits(min(found))} to {_digits(max(found))}" if found else ""
+        yield f"{family}: " + ", ".join(filter(None, [told, ends]))
 
 
 def _part_in_words(part: Part) -> str:
@@ -260,8 +244,6 @@ def rule_in_words(entry: Mapping[str, Any]) -> str:
     >>> rule_in_words({"parts": [{"says": "wins", "quantity": "lead", "region": "> 0"}]})
     'wins: lead > 0'
     """
-    if "tolerance" in entry:
-        return str(entry["tolerance"])
     words = []
     for rule in entry["parts"]:
         where = ", ".join(
@@ -276,14 +258,6 @@ def rule_in_words(entry: Mapping[str, Any]) -> str:
 
 def _listed(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-@cache
-def _committed(name: str) -> pd.DataFrame:
-    """Read a committed table once, with its provenance among its attributes."""
-    table, facts = read_result(name)
-    table.attrs["provenance"] = facts
-    return table
 
 
 def ledger() -> pd.DataFrame:
@@ -306,22 +280,16 @@ def ledger() -> pd.DataFrame:
             **{key: entry[key] for key in ("paper", "place", "statement")},
             "verdict": finding.verdict,
             "paper_numbers": paper_numbers(entry.get("numbers", {})),
-            "note": getattr(finding, "note", ""),
+            "note": finding.note,
             **{key: getattr(finding, key) for key in ("number", "low", "high")},
             "unit": entry.get("unit", ""),
             "says": finding.says,
             "tolerance": rule_in_words(entry),
             **{key: entry[key] for key in ("chapter", "figure")},
-            "tables": ", ".join(tables_of(claim)),
+            "tables": entry["study"],
         }
     table = pd.DataFrame.from_dict(rows, orient="index").rename_axis("claim")
     return table.astype(dict.fromkeys(("number", "low", "high"), float))
-
-
-def tables_of(claim: str) -> list[str]:
-    """Name the committed tables that decide a claim."""
-    entry = claims()[claim]
-    return list(entry["tables"]) if "tables" in entry else [entry["study"]]
 
 
 def ledger_text(layout: str, ids: Sequence[str] = ()) -> str:
@@ -366,7 +334,7 @@ def ledger_text(layout: str, ids: Sequence[str] = ()) -> str:
             "chapter": table["chapter"],
         }
     )
-    counts = ", ".join(f"{(table['verdict'] == kind).sum()} {kind}" for kind in VERDICTS)
+    counts = ", ".join(f"{(table['verdict'] == kind).sum()} {kind}" for kind in LABELS)
     return f"{shown.to_string()}\n\n{len(table)} claims: {counts}"
 
 
@@ -476,70 +444,3 @@ def _in_order(claim: str) -> tuple[int, int]:
     """Order claims by paper and chapter, then by number."""
     prefix, number = claim.rsplit("-", 1)
     return ORDER.index(prefix), int(number)
-
-
-def verdict(*, reproduced: bool, direction: bool) -> str:
-    """Return the verdict on a claim that can be tested.
-
-    Parameters
-    ----------
-    reproduced : bool
-        Whether all that the claim says holds.
-    direction : bool
-        Whether, if not all, its direction does.
-
-    Returns
-    -------
-    str
-        One of `VERDICTS`.
-
-    Examples
-    --------
-    >>> verdict(reproduced=False, direction=True)
-    'direction only'
-    """
-    if reproduced:
-        return "reproduced"
-    return "direction only" if direction else "not reproduced"
-
-
-def verdict_on_numbers(
-    paper: Mapping[str, float],
-    intervals: Mapping[str, tuple[float, float]],
-    *,
-    same_direction: bool,
-) -> str:
-    """Judge a claim's numbers by our intervals.
-
-    Parameters
-    ----------
-    paper : mapping of str to float
-        The paper's numbers.
-    intervals : mapping of str to (low, high)
-        Our interval for each of them, in the same unit.
-    same_direction : bool
-        Whether our results have the paper's sign, with their interval clear of the opposite.
-
-    Returns
-    -------
-    str
-        "reproduced" if every interval covers the paper's number, else "direction only" if the
-        direction is the same, else "not reproduced".
-
-    Raises
-    ------
-    ValueError
-        A number has no interval.
-
-    Examples
-    --------
-    >>> verdict_on_numbers({"win": 52.0}, {"win": (40.0, 60.0)}, same_direction=True)
-    'reproduced'
-    >>> verdict_on_numbers({"win": 52.0}, {"win": (70.0, 90.0)}, same_direction=True)
-    'direction only'
-    """
-    missing = sorted(set(paper) - set(intervals))
-    if missing:
-        raise ValueError(f"intervals must cover {sorted(paper)}, got none for {missing}.")
-    covered = all(intervals[key][0] <= value <= intervals[key][1] for key, value in paper.items())
-    return verdict(reproduced=covered, direction=same_direction)

@@ -194,6 +194,22 @@ class Study:
         """Return the committed full results and their provenance."""
         return read_result(self.name)
 
+    @cached_property
+    def reference(self) -> pd.DataFrame:
+        """Estimates of the committed results."""
+        return self.estimate(self._with_provenance)
+
+    @cached_property
+    def reference_runs(self) -> pd.DataFrame | None:
+        """Single runs of the paper's size, of the committed results."""
+        return self.runs(self._with_provenance)
+
+    @cached_property
+    def _with_provenance(self) -> pd.DataFrame:
+        table, facts = self.committed()
+        table.attrs["provenance"] = facts
+        return table
+
     def run(self, *, n_jobs: int | None = -1, **values: Any) -> Run:
         """Compute what a chapter draws; where the data are missing, only the committed results."""
         settings = self.settings(**values)

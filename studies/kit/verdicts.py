@@ -8,6 +8,7 @@ paper's values, as a set, lie where 95% of single runs of the paper's size lie.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -97,6 +98,8 @@ class Part:
         What is missing, if the part can't be tested here.
     joint : bool
         Whether the interval already holds jointly with those of the other parts.
+    family : str
+        The statement that this part makes in one setting of many, if it does.
     """
 
     says: str
@@ -110,6 +113,7 @@ class Part:
     run_high: float = np.nan
     untestable: str = ""
     joint: bool = False
+    family: str = ""
 
     @property
     def outcome(self) -> str:
@@ -259,9 +263,14 @@ def _label(outcomes: Sequence[str], numbers: str) -> str:
 def _note(label: str, parts: Sequence[Part], numbers: str) -> str:
     notes = []
     if label == "in part":
+        whole = Counter(part.family for part in parts)
         for outcome in ("holds", "fails", "undecided"):
-            named = [part.says for part in parts if part.outcome == outcome]
-            notes += [f"{outcome}: {'; '.join(named)}"] if named else []
+            named = Counter(part.family or part.says for part in parts if part.outcome == outcome)
+            told = (
+                f"{says} ({n} of {whole[says]})" if whole[says] else says
+                for says, n in named.items()
+            )
+            notes += [f"{outcome}: {'; '.join(told)}"] if named else []
     if label == "not reproduced" and numbers == "compatible":
         notes.append("one run could look so")
     if label == "undecided":

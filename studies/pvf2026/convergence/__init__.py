@@ -1,1 +1,41 @@
-"""The propositions of Appendix B."""
+"""Propositions B.1 to B.7 in a population where every limit is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from studies.kit.study import Settings, Study, setting
+from studies.pvf2026.convergence import show
+from studies.pvf2026.convergence.run import run_checks
+
+__all__ = ["CONVERGENCE", "STUDIES", "ConvergenceSettings"]
+
+
+@dataclass(frozen=True)
+class ConvergenceSettings(Settings):
+    """What the checks can be told."""
+
+    n_repetitions: int = setting(40, "repetitions of each simulation", full=400, low=2)
+    seed: int = setting(20261128, "seed of all simulations", low=0)
+
+
+def _all_checks(_: str, settings: ConvergenceSettings) -> pd.DataFrame:
+    return run_checks(n_repetitions=settings.n_repetitions, seed=settings.seed)
+
+
+CONVERGENCE = Study(
+    name="convergence",
+    settings=ConvergenceSettings,
+    blocks=lambda _: ["all checks"],
+    block=_all_checks,
+    estimate=show.estimate,
+    figures=show.FIGURES,
+    notes=(
+        "Propositions B.1 to B.7 in a population where every limit is known: one row for each "
+        "claim, part, setting and size."
+    ),
+)
+
+STUDIES = (CONVERGENCE,)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from studies.catalogue import STUDIES, make_table
+from studies import catalogue
 from studies.data.tables import DataUnavailableError
 from studies.kit.estimates import agrees
 from studies.kit.results import read_result
@@ -99,10 +99,10 @@ def check_tables(
     table. "not made" is a table whose data or optional package is not on this machine.
     """
     found = {}
-    for name in names or STUDIES:
+    for name in names or catalogue.STUDIES:
         start = time.perf_counter()
         try:
-            make_table(name, n_jobs=n_jobs, out=shards, folder=folder)
+            catalogue.make_table(name, n_jobs=n_jobs, out=shards, folder=folder)
         except DataUnavailableError as error:
             why = f"its data are not here: {str(error).splitlines()[0]}"
             found[name] = Agreement("not made", why)
@@ -112,8 +112,8 @@ def check_tables(
             found[name] = compare(
                 read_result(name, folder)[0],
                 read_result(name)[0],
-                measured=STUDIES[name].measured,
-                estimate=STUDIES[name].estimate,
+                measured=catalogue.STUDIES[name].measured,
+                estimate=catalogue.STUDIES[name].estimate,
             )
         seconds = time.perf_counter() - start
         report(f"table {name}: {found[name].kind} ({found[name].says}; {seconds:.0f} s)")
@@ -122,7 +122,7 @@ def check_tables(
 
 def check_sample(name: str, *, n_jobs: int | None = None) -> Agreement:
     """Compute some rows of a committed table anew and look for each of them in the table."""
-    table = STUDIES[name]
+    table = catalogue.STUDIES[name]
     if not table.sample:
         raise ValueError(f"name must be a table that has a sample, got {name!r}.")
     fresh = table.full_table(n_jobs=n_jobs, **table.sample)

@@ -244,6 +244,8 @@ def rule_in_words(entry: Mapping[str, Any]) -> str:
     >>> rule_in_words({"parts": [{"says": "wins", "quantity": "lead", "region": "> 0"}]})
     'wins: lead > 0'
     """
+    if "tolerance" in entry:
+        return str(entry["tolerance"])
     words = []
     for rule in entry["parts"]:
         where = ", ".join(
@@ -252,7 +254,9 @@ def rule_in_words(entry: Mapping[str, Any]) -> str:
         test = f"{rule['quantity']} {rule['region']}" if "region" in rule else ""
         paper = f"the paper prints {_listed(rule['paper'])}" if "paper" in rule else ""
         rest = "; ".join(filter(None, [test, paper, rule.get("untestable", "")]))
-        words.append(f"{rule['says']}: {rest}" + (f" ({where})" if where else ""))
+        words.append(
+            f"{_family(rule['says']) or rule['says']}: {rest}" + (f" ({where})" if where else "")
+        )
     return ". ".join(words)
 
 

@@ -66,16 +66,15 @@ def read_source(path: str) -> str | None:
 def table_code(name: str, read: Reader = read_source) -> dict[str, str]:
     """Return digests of the code that makes a full-scale table, one for each module.
 
-    Names are followed from the ``Study(...)`` of that name, or from the table's ``make`` in
-    `studies.catalogue`, through functions, classes and constants of the package. Of a study only
-    what makes its table is followed, not what draws or judges it; of a setting only its full
-    value. What is only reached by `getattr` or the like is not seen. Of the known data sets, those
-    are taken that the code names.
+    Names are followed from the ``Study(...)`` of that name through functions, classes and constants
+    of the package. Of a study only what makes its table is followed, not what draws or judges it;
+    of a setting only its full value. What is only reached by `getattr` or the like is not seen. Of
+    the known data sets, those are taken that the code names.
 
     Parameters
     ----------
     name : str
-        A key of `studies.catalogue.STUDIES` or `studies.catalogue.TABLES`.
+        A key of `studies.catalogue.STUDIES`.
     read : callable
         Takes a path below the repository's root and returns the text there, or None: another
         commit's, for instance.
@@ -167,20 +166,14 @@ class _Library:
         return self._modules[name]
 
     def maker(self, table: str) -> tuple[str, ast.AST]:
-        """Return what makes a table, its study or its ``make`` in `TABLES`, and the module."""
+        """Return the call that makes a table's study, and the module that holds it."""
         module = self.module(_TABLES)
         studies = _Library(self._read)
         studies.follow(_TABLES, module.definitions.get("ALL", ast.Pass()) if module else ast.Pass())
-        in_modules = [(where, list(found.values())) for where, found in studies.reached.items()]
-        here = module.definitions.get("TABLES") if module else None
-        for where, nodes in [*in_modules, (_TABLES, [here] if here else [])]:
-            for node in (inner for outer in nodes for inner in ast.walk(outer)):
+        for where, found in studies.reached.items():
+            for node in (inner for outer in found.values() for inner in ast.walk(outer)):
                 if _is_call(node, "Study", "replace") and _can_be(_keyword(node, "name"), table):
                     return where, node
-                for key, value in _items(node):
-                    made = _keyword(value, "make") if _can_be(key, table) else None
-                    if made is not None:
-                        return where, made
         raise ValueError(f"name must be a table of {_TABLES} there, got {table!r}.")
 
     def follow(self, where: str, node: ast.AST) -> None:
@@ -255,14 +248,6 @@ def _defined(node: ast.AST) -> Iterator[str]:
     for target in targets:
         if isinstance(target, ast.Name) and target.id != "__all__":
             yield target.id
-
-
-def _items(node: ast.AST) -> Iterator[tuple[ast.AST | None, ast.AST]]:
-    """Yield the keys and values of a dict, or the one pair of a dict comprehension."""
-    if isinstance(node, ast.Dict):
-        yield from zip(node.keys, node.values, strict=True)
-    elif isinstance(node, ast.DictComp):
-        yield node.key, node.value
 
 
 def _can_be(key: ast.AST | None, text: str) -> bool:

@@ -36,7 +36,7 @@ from book.tools.pairs import source_stems
 from book.tools.project import ROOT, BookError, Project
 from pvf.__main__ import main as pvf_main
 from studies.__main__ import main as studies_main
-from studies.catalogue import TABLES
+from studies.catalogue import STUDIES
 
 ENTRIES = toc_entries(REPOSITORY)
 MATHS = new_markdown_cell("# A chapter\n\nSee $x^2$ and [the start](../intro.md).")
@@ -428,7 +428,7 @@ def test_commands_shown_exist():
             program, rest = (words[2], words[3:]) if words[0] == "python" else ("pvf", words[1:])
             command = PROGRAMS[program].commands[rest[0]]
             with command.make_context(rest[0], rest[1:], resilient_parsing=False) as context:
-                known = TABLES if rest[0] == "tables" else source_stems(REPOSITORY)
+                known = STUDIES if rest[0] == "tables" else source_stems(REPOSITORY)
                 assert set(context.params.get("names", ())) <= set(known)
         else:
             assert words[0] == "papermill"

@@ -9,7 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from test_browser import TYPESET, _audit, _watch
 
-from studies.kit.claims import VERDICTS, ledger
+from studies.kit.claims import ledger
+from studies.kit.verdicts import LABELS
 
 pytestmark = pytest.mark.browser
 
@@ -67,7 +68,7 @@ def test_counts_at_the_top_are_those_of_the_ledger(show, whole):
     page = show()
     rows = page.locator(".claims-counts tbody tr")
     last = rows.last.locator("td").all_inner_texts()
-    expected = [(whole["verdict"] == kind).sum() for kind in VERDICTS]
+    expected = [(whole["verdict"] == kind).sum() for kind in LABELS]
     assert list(map(int, last)) == [*expected, len(whole)]
     columns = [list(map(int, row.locator("td").all_inner_texts())) for row in rows.all()]
     assert [sum(column) for column in zip(*columns[:-1], strict=True)] == columns[-1]
@@ -76,7 +77,7 @@ def test_counts_at_the_top_are_those_of_the_ledger(show, whole):
 @pytest.mark.parametrize(
     ("heading", "key"),
     [
-        ("Verdict", lambda whole, claim: VERDICTS.index(whole.loc[claim, "verdict"])),
+        ("Verdict", lambda whole, claim: LABELS.index(whole.loc[claim, "verdict"])),
         ("Shown in", lambda whole, claim: whole.loc[claim, "chapter"]),
         ("Where", lambda whole, claim: whole.loc[claim, "paper"]),
         ("Claim", lambda _, claim: (claim.split("-")[0], int(claim.split("-")[1]))),
@@ -175,7 +176,7 @@ def test_start_page_opens_with_the_counts(show, whole):
     """Before anything else the reader learns how many claims hold."""
     page = show("intro")
     counts = page.locator("article ul").first.inner_text()
-    for kind in VERDICTS[:3]:
+    for kind in LABELS[:3]:
         number = (whole["verdict"] == kind).sum()
         assert re.search(rf"\b{number}\b.*{kind}", counts), kind
     page.locator("article a", has_text="Claims and verdicts").first.click()

@@ -20,7 +20,7 @@ from book.tools.figures import chapter_figures, check_tables, kept_data, tables_
 from book.tools.notebooks import plan_jobs, run_jobs
 from book.tools.project import BookError, Project
 from studies.__main__ import main as studies_main
-from studies.catalogue import TABLES
+from studies.catalogue import STUDIES
 from studies.kit import claims
 
 FIGURES = chapter_figures(REPOSITORY)
@@ -198,7 +198,7 @@ def test_listed_commands_exist(listed):
     assert {kind for kind, _ in shown} == {"run", "tables"}
     for kind, name in shown:
         assert kind in {**main.commands, **studies_main.commands}
-        assert name in (stems if kind == "run" else TABLES), (kind, name)
+        assert name in (stems if kind == "run" else STUDIES), (kind, name)
     assert {name for kind, name in shown if kind == "tables"} == {
         path.stem for path in REPOSITORY.results.glob("*.csv")
     }

@@ -94,7 +94,6 @@ def committed(tmp_path, monkeypatch):
     """Commit one small table in a folder of its own; return what puts another study in place."""
     folder = tmp_path / "committed"
     monkeypatch.setattr(store, "results_folder", lambda: folder)
-    monkeypatch.setattr(tables, "TABLES", {})
     monkeypatch.setattr(tables, "STUDIES", {"small": SMALL})
     write_result(
         runs(5).assign(seconds=1.0), "small", settings={}, seed=5, wall_time=1, folder=folder

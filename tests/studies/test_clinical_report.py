@@ -139,16 +139,12 @@ def test_choices_within_ties_are_shares_of_the_runs(runs):
     )
 
 
-def test_a_printed_range_is_judged_by_its_nearest_number():
-    """CER-2 holds where our interval meets the paper's range, and not beyond it."""
+def test_a_printed_range_is_shown_by_its_middle():
+    """CER-2 prints 43.3 to 46.7% of wins."""
     runs = invented_runs(0.5, 0.4, spread=0.01)
     runs["sigma"] = 0.01
-    near = runs.assign(win=0.40, loss=0.34, tie=0.26)
-    inside = runs.assign(win=0.435, loss=0.365, tie=0.20)
-    for table, expected in ((inside, "reproduced"), (near, "direction only")):
-        found = clinical_report.beside_paper(table, ["CER-2"])
-        assert set(found["verdict"]) == {expected}
-        assert found["paper_win"].iloc[0] == pytest.approx(45)
+    found = clinical_report.beside_paper(runs, ["CER-2"])
+    assert found["paper_win"].iloc[0] == pytest.approx(45)
 
 
 def test_lead_test_against_enumeration_of_signs():

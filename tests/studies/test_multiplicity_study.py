@@ -280,7 +280,7 @@ def test_changes_are_paired_by_split():
     networks, logistic = (read_result(f"capacity_{name}")[0] for name in ("networks", "logistic"))
     found = multiplicity.by_split(networks)
     last = networks.query("dataset == 'compas' and training == 'standardised' and epochs == 10")
-    ways = dict(last.query("epsilon == 0.05").groupby("way"))
+    ways = dict(iter(last.query("epsilon == 0.05").groupby("way")))
     key = {"dataset": "compas", "training": "standardised", "epochs": 10, "epsilon": 0.05}
     for way, start in (("ensembles of 5", "20 alone"), ("isotonic", "as trained")):
         expected = paired(ways[way], ways[start], "mean")

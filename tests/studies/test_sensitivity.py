@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies.kit.claims import claims
+from studies.kit.claims import claims, parts_of
+from studies.kit.verdicts import judge_parts
 from studies.pvf2026 import sensitivity
 from studies.pvf2026.synthetic.run import SIGMAS
-from studies.pvf2026.synthetic.show import PAPER_METRICS
+from studies.pvf2026.synthetic.show import PAPER_METRICS, courses_over_sigma
 
 
 def test_near_best_keeps_what_is_not_clearly_worse():
@@ -29,19 +30,22 @@ def test_cost_is_the_time_of_one_repetition_beside_the_paper_s():
     assert table.loc["the paper, both", "core-minutes"] == paper["minutes"] * paper["cores"]
 
 
-def sweep_means(lead_at):
-    """Make group means with narrow intervals around a function of (n, group, metric, σ)."""
+def sweep_estimates(lead_at):
+    """Make estimates with narrow intervals around a function of (n, group, metric, σ)."""
+    case = ["n_samples", "group", "sigma", "metric", "tie_break"]
     rows = [
-        (n, group, sigma, metric, rule, lead_at(n, group, metric, sigma))
+        (n, group, sigma, metric, "even", lead_at(n, group, metric, sigma))
+        for sigma in SIGMAS
         for n in (50, 100)
         for group in ("low", "moderate", "high")
-        for sigma in SIGMAS
         for metric in PAPER_METRICS
-        for rule in ("first", "last", "even")
     ]
-    columns = ["n_samples", "group", "sigma", "metric", "tie_break", "difference"]
-    table = pd.DataFrame(rows, columns=columns)
-    return table.assign(low=table["difference"] - 1, high=table["difference"] + 1)
+    leads = pd.DataFrame(rows, columns=[*case, "estimate"])
+    courses = courses_over_sigma(leads.set_index(case)[["estimate"]])
+    parts = [leads.assign(quantity="lead")]
+    parts += [part.reset_index().assign(quantity=name) for name, part in courses.items()]
+    table = pd.concat(parts, ignore_index=True).assign(n=5000.0, unit="")
+    return table.assign(low=table["estimate"] - 0.01, high=table["estimate"] + 0.01)
 
 
 def as_the_paper_says(n, group, metric, sigma):
@@ -57,7 +61,7 @@ def as_the_paper_says(n, group, metric, sigma):
 
 
 @pytest.mark.parametrize(
-    ("lead_at", "verdict"),
+    ("lead_at", "label"),
     [
         (as_the_paper_says, "reproduced"),
         (lambda *_: 0.0, "not reproduced"),
@@ -65,11 +69,14 @@ def as_the_paper_says(n, group, metric, sigma):
     ],
     ids=["paper", "nothing", "opposite"],
 )
-def test_synthetic_verdicts_follow_from_the_curves(lead_at, verdict):
+def test_synthetic_verdicts_follow_from_the_curves(lead_at, label):
     """Curves as the paper describes them are reproduced; flat ones are not; opposite ones fail."""
-    table = sensitivity.synthetic_verdicts(sweep_means(lead_at), "even")
-    assert table.index.tolist() == [f"SEN-{number}" for number in range(1, 7)]
-    if verdict is None:
-        assert "reproduced" not in set(table["verdict"])
+    estimates = sweep_estimates(lead_at)
+    found = {
+        claim: judge_parts(parts_of(claims()[claim], estimates)).label
+        for claim in (f"SEN-{number}" for number in range(1, 7))
+    }
+    if label is None:
+        assert "reproduced" not in set(found.values())
     else:
-        assert set(table["verdict"]) == {verdict}
+        assert set(found.values()) == {label}

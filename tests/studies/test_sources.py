@@ -2,7 +2,7 @@
 
 import pytest
 
-from studies.catalogue import entries
+from studies.catalogue import STUDIES
 from studies.kit.digest import changed_modules, read_source, table_code
 from studies.kit.results import read_result
 
@@ -11,17 +11,17 @@ from studies import deep
 from studies.flat import run, draw
 from studies.coins import SERIES
 
-ALL = (*SERIES,)
+ALL = (*SERIES, *OTHERS)
 
 def _wrapped(**arguments):
     """Wrap it."""
     return deep.measure(**arguments)
 
-TABLES = {
-    "one": FullTable(make=run, settings={}),
-    "two": FullTable(make=_wrapped, settings={}),
-    **{f"many_{n}": FullTable(make=partial(run, n=n), settings={}) for n in ("a", "b")},
-}
+OTHERS = (
+    Study(name="one", block=run),
+    Study(name="two", block=_wrapped),
+    *(Study(name=f"many_{n}", block=partial(run, n=n)) for n in ("a", "b")),
+)
 '''
 FLAT = '''
 import numpy as np
@@ -148,7 +148,7 @@ def test_changes_that_change_no_result_leave_the_digest(path, old, new):
             "rows = 5",
             ["studies/data/registry.toml"],
         ),
-        ("one", "studies/catalogue.py", "make=run", "make=draw", None),
+        ("one", "studies/catalogue.py", "block=run", "block=draw", None),
     ],
     ids=["helper", "constant", "local import", "attribute", "wrapper", "data", "other function"],
 )
@@ -227,13 +227,13 @@ def recorded_code(name):
     return facts.get("checked", facts)["code"]
 
 
-@pytest.mark.parametrize("name", sorted(entries()))
+@pytest.mark.parametrize("name", sorted(STUDIES))
 def test_committed_table_was_made_by_the_code_that_stands(name):
     """No table is older than a change of the code that computes it."""
     assert changed_modules(recorded_code(name), table_code(name)) == []
 
 
-@pytest.mark.parametrize("name", sorted(entries()))
+@pytest.mark.parametrize("name", sorted(STUDIES))
 def test_committed_table_was_made_from_a_clean_commit(name):
     """Its provenance names the commit in which its code is to be found."""
     git = read_result(name)[1]["git"]
@@ -243,7 +243,7 @@ def test_committed_table_was_made_from_a_clean_commit(name):
 
 def test_every_table_reaches_a_study():
     """No digest is empty: each table's code lies in a study beside the list of tables."""
-    for name in entries():
+    for name in STUDIES:
         code = {module for module in table_code(name) if module.startswith("studies.")}
         assert code - {"studies.catalogue"}, name
     assert read_source("pvf/nowhere.py") is None

@@ -133,7 +133,6 @@ def in_catalogue(monkeypatch, tmp_path):
     )
     folder = tmp_path / "committed"
     monkeypatch.setattr(results, "results_folder", lambda: folder)
-    monkeypatch.setattr(catalogue, "TABLES", {})
     monkeypatch.setattr(catalogue, "STUDIES", {"coins": timed})
     catalogue.make_table("coins", folder=folder)
     return timed

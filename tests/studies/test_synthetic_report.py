@@ -284,9 +284,9 @@ def test_figures_draw_the_run_and_its_reference(estimates, whole, label):
     assert len(heights(draw(estimates, None))) == len(same) / 2
 
 
-def test_sensitivity_is_drawn_for_each_group(means):
-    """Three panels with the six metrics of the paper."""
-    figure = synthetic_report.figure_of_sensitivity(means, 100, "even")
+def test_sensitivity_is_drawn_for_each_group(estimates, means):
+    """Three panels with the six metrics of the paper, as group means have them."""
+    figure = synthetic_report.FIGURES["fig-sensitivity-100"](estimates, None)
     assert [len(ax.containers) for ax in figure.axes] == [6, 6, 6]
     expected = means.query("n_samples == 100 and tie_break == 'even'")["difference"]
     assert sorted(heights(figure)) == pytest.approx(

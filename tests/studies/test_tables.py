@@ -17,11 +17,11 @@ from studies.pvf2026 import sensitivity
 from studies.pvf2026.clinical import run as clinical
 
 
-@pytest.mark.parametrize("name", sorted(tables.entries()))
+@pytest.mark.parametrize("name", sorted(tables.STUDIES))
 def test_committed_table_has_the_settings_that_make_it(name):
     """A committed table's provenance names the settings and the seed of the code that stands."""
     _, provenance = read_result(name)
-    settings, seed = tables.entries()[name].recorded()
+    settings, seed = tables.STUDIES[name].recorded()
     assert provenance["seed"] == seed
     known = json.loads(json.dumps(settings))
     assert provenance["settings"] == {name: known.get(name) for name in provenance["settings"]}

@@ -166,13 +166,13 @@ def test_a_rule_names_its_estimates():
     with pytest.raises(ValueError, match=r"A-1 must name one estimate .* got 2"):
         parts_of(entry, ESTIMATES)
     assert rule_in_words(ENTRY) == (
-        "{metric}: ahead: lead > 0 (metric = F1, tie_break = even). elsewhere: the file is missing"
+        "ahead: lead > 0 (metric = F1, tie_break = even). elsewhere: the file is missing"
     )
 
 
 def test_a_label_that_depends_on_ties_says_so(monkeypatch):
     """The note names each rule's label; the claim's is that of its own rule."""
-    monkeypatch.setattr("studies.kit.claims._committed", lambda _: ESTIMATES)
+    monkeypatch.setattr(Study, "committed", lambda _: (ESTIMATES, {}))
     study = Study("a", Settings, blocks=list, block=print, estimate=lambda table: table)
     found = judge_with(ENTRY, study)
     assert found.verdict == "reproduced"

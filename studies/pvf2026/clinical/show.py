@@ -17,7 +17,7 @@ from pvf import plotting
 from pvf._checks import check_integer
 from studies.data import datasets
 from studies.data.tables import registry
-from studies.kit.claims import claims, judge, verdict_on_numbers
+from studies.kit.claims import claims, judge
 from studies.kit.results import read_result
 from studies.kit.show import interval_text
 from studies.pvf2026.clinical import run as clinical
@@ -223,7 +223,7 @@ def beside_paper(runs: pd.DataFrame, ids: Sequence[str]) -> pd.DataFrame:
         One row for each claim, metric and tie rule. For win, loss and tie, in percent: ``paper``;
         ``mean`` over our runs; ``low`` and ``high``, between which 95% of single runs fall (the
         paper made one run); ``lead``, ``lead_low`` and ``lead_high``, the mean of win less loss
-        with its 95% interval; and ``verdict``.
+        with its 95% interval.
 
     Examples
     --------
@@ -272,21 +272,14 @@ def _paper_lead(claim: Mapping[str, Any]) -> float:
 def _row(
     printed: Mapping[str, tuple[float, float]], runs: pd.DataFrame, lead: pd.Series
 ) -> dict[str, object]:
-    """One row of `beside_paper`. Of a range, the number nearest to our interval is judged."""
+    """Return one row of `beside_paper`."""
     row: dict[str, object] = {}
-    paper, intervals, nearest = _middle(printed), {}, {}
+    paper = _middle(printed)
     for share in _SHARES:
         low, high = runs[share].quantile([0.025, 0.975])
-        intervals[share] = (low, high)
-        nearest[share] = float(np.clip((low + high) / 2, *printed[share]))
         row |= {f"paper_{share}": paper[share], f"mean_{share}": runs[share].mean()}
         row |= {f"low_{share}": low, f"high_{share}": high}
-    sign = np.sign(paper["win"] - paper["loss"])
-    clear = lead["lead_low"] * sign > 0 if sign > 0 else lead["lead_high"] * sign > 0
-    if sign == 0:
-        clear = lead["lead_low"] <= 0 <= lead["lead_high"]
-    verdict = verdict_on_numbers(nearest, intervals, same_direction=bool(clear))
-    return row | lead.to_dict() | {"verdict": verdict}
+    return row | lead.to_dict()
 
 
 @plotting.style()

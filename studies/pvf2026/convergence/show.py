@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
@@ -70,7 +71,7 @@ def _end(part: pd.DataFrame) -> pd.DataFrame:
 
 
 def _lines(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, claim: str, ax: object, scale: float
+    estimates: pd.DataFrame, reference: pd.DataFrame | None, claim: str, ax: Axes, scale: float
 ) -> None:
     for source, pale in ((reference, True), (estimates, False)):
         if source is None:

@@ -29,6 +29,7 @@ __all__ = [
     "TIE_LABELS",
     "best_sigma",
     "cost_per_data_set",
+    "courses_over_sigma",
     "differences",
     "estimate",
     "group_means",
@@ -192,7 +193,7 @@ def _quantities(rows: pd.DataFrame, leads: np.ndarray) -> pd.DataFrame:
         ).mean(),
         "lead": means,
         "best lead": best,
-        **_courses(means),
+        **courses_over_sigma(means),
         **_contrasts(share, best),
     }
     return pd.concat([_keyed(part, name) for name, part in found.items()]).set_index(
@@ -204,7 +205,7 @@ def _keyed(part: pd.DataFrame, quantity: str) -> pd.DataFrame:
     return part.reset_index().assign(quantity=quantity)
 
 
-def _courses(means: pd.DataFrame) -> dict[str, pd.DataFrame]:
+def courses_over_sigma(means: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Compare mean leads at small, middle and large σ, case by case, where all σ are there."""
     at = {sigma: means.xs(sigma, level="sigma") for sigma in means.index.unique("sigma")}
     if set(at) != set(SIGMAS):
@@ -216,7 +217,7 @@ def _courses(means: pd.DataFrame) -> dict[str, pd.DataFrame]:
         "dip at middle σ": at[1e-6] - middle,
         "recovery at σ = 0.1": at[1e-1] - middle,
         "Kendall's tau over σ": pd.DataFrame(
-            np.sign(values[more] - values[less]).mean(axis=0), index=middle.index
+            np.sign(values[more] - values[less]).mean(axis=0), middle.index, middle.columns
         ),
     }
 

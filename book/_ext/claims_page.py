@@ -4,20 +4,23 @@ All are computed when a page asks for them, from the committed tables.
 """
 
 import re
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from jinja2 import FileSystemLoader
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+import studies
 from pvf.render import environment
-from studies.kit.claims import claims, in_words, judge, ledger
+from studies.kit.claims import claims, in_words, judge, ledger, part_lines
 from studies.kit.results import results_folder
-from studies.kit.verdicts import LABELS
+from studies.kit.verdicts import LABELS, Part
 
 PAPERS = {
     "zhang2026pvf": "Zhang, Tran and Weng (2026)",
@@ -27,6 +30,10 @@ PAPERS = {
 SHORT = {"zhang2026pvf": "PVF", "hsu2022rashomon": "Capacity", "zhang2019pmv": "PMV"}
 MARKS = dict(zip(LABELS, "●◕◐○?–", strict=True))
 CLASSES = {kind: f"verdict-{re.sub(r'[ ,]+', '-', kind)}" for kind in LABELS}
+
+
+#: What people type for the letters of the papers.
+LETTERS = {"σ": "sigma", "γ": "gamma", "ε": "epsilon", "μ": "mu", "π": "pi", "λ": "lambda"}
 
 
 class Lazy:
@@ -105,10 +112,57 @@ def html(part: str) -> str:
             "All": _counts(table),
         },
         "rows": _rows(table),
+        "change_rows": rule_changes(),
     }
     pages = environment("html").overlay(loader=FileSystemLoader(Path(__file__).parent))
     module = pages.get_template("claims.html.j2").make_module(facts)
     return str(getattr(module, part)())
+
+
+def _printed(entry: dict[str, Any], part: Part) -> tuple[float, ...]:
+    """Return what the paper prints in the unit of a claim's number; of shares, the lead."""
+    numbers = entry.get("numbers", {})
+    if part.paper or not {"win", "loss"} <= set(numbers):
+        return part.paper
+    ends = [np.ravel(numbers[share]) for share in ("win", "loss")]
+    return tuple(
+        sorted({float(ends[0].min() - ends[1].max()), float(ends[0].max() - ends[1].min())})
+    )
+
+
+def _axis(part: Part, paper: Sequence[float]) -> dict[str, Any] | None:
+    """Return where a claim's main part stands on one axis, from the least to the largest value."""
+    ours = [part.low, part.estimate, part.high] if part.low == part.low else [part.estimate] * 3
+    run = [] if np.isnan(part.run_low) else [part.run_low, part.run_high]
+    marks = [end for end in (part.region or ())[:2] if np.isfinite(end)]
+    known = [*ours, *run, *marks, *paper]
+    least, most = min(known), max(known)
+    if np.isnan(least) or least == most:
+        return None
+
+    def place(values: Sequence[float]) -> list[float]:
+        return [round(6 + 148 * (value - least) / (most - least), 1) for value in values]
+
+    told = {
+        "ours": in_words(part.estimate, part.low, part.high),
+        "95% of single runs": " to ".join(map(in_words, run)),
+        "the paper": " to ".join(map(in_words, paper)),
+        "the rule's edge": " and ".join(map(in_words, marks)),
+    }
+    return {
+        "ours": place(ours),
+        "run": place(run),
+        "marks": place(marks),
+        "paper": place(paper),
+        "ends": [in_words(least), in_words(most)],
+        "label": f"{part.says}. " + ", ".join(f"{k}: {v}" for k, v in told.items() if v),
+    }
+
+
+def rule_changes() -> list[dict[str, Any]]:
+    """Return every change of a rule, as its file lists them."""
+    path = Path(studies.__file__).parent / "rule_changes.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))["change"]
 
 
 def _counts(table: pd.DataFrame) -> list[int]:
@@ -121,12 +175,19 @@ def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
     rows = []
     for claim, row in sorted(table.iterrows(), key=lambda item: list(PAPERS).index(item[1].paper)):
         number = re.match(r"\d+", row["chapter"])
+        finding, entry = judge(claim), claims()[claim]
+        main = finding.parts[entry.get("main", 0)]
+        letters = [word for letter, word in LETTERS.items() if letter in str(row.to_list())]
         place = number.group() if number else "0"
         ours = in_words(row["number"], row["low"], row["high"])
         rows.append(
             {
                 **row,
                 "claim": claim,
+                "axis": None if main.untestable else _axis(main, _printed(entry, main)),
+                "parts": [*part_lines(finding.parts)],
+                "words": " ".join([row["chapter"].replace("_", " "), *letters]),
+                "number_sort": f"{row['number'] + 1e9:020.6f}" if ours else "",
                 "rank": f"{ranks[claim]:04d}",
                 "short": SHORT[row["paper"]],
                 "ours": f"{ours} {row['unit']}".strip(),
@@ -146,6 +207,7 @@ def add_values(_: Sphinx, config: Config) -> None:
     """Offer the ledger to the pages as ``{{ claims_table }}`` and so on."""
     config.myst_substitutions = {
         **config.myst_substitutions,
+        "rule_changes": Lazy(partial(html, "changes")),
         "claims_table": Lazy(partial(html, "table")),
         "claims_counts": Lazy(partial(html, "counts")),
         "count": Counts(),

@@ -8,20 +8,27 @@
     const form = claims.querySelector(".claims-controls");
     const body = claims.querySelector("tbody");
     const rows = [...body.rows];
-    const texts = new Map(rows.map((row) => [row, normal(row.textContent)]));
+    const verdicts = new Set(rows.map((row) => row.dataset.verdict));
+    const texts = new Map(rows.map((row) => [row, normal(`${row.textContent} ${row.dataset.words}`)]));
 
     const show = () => {
       const words = normal(form.words.value).split(/\s+/).filter(Boolean);
+      const typed = form.words.value.trim().toLowerCase();
       let shown = 0;
       for (const row of rows) {
         const fits =
           words.every((word) => texts.get(row).includes(word)) &&
+          // "reproduced" is a verdict, and no part of "not reproduced"
+          (!verdicts.has(typed) || row.dataset.verdict === typed) &&
           (!form.verdict.value || row.dataset.verdict === form.verdict.value) &&
           (!form.paper.value || row.dataset.paper === form.paper.value);
         row.hidden = !fits;
         shown += fits ? 1 : 0;
       }
       form.querySelector("output").textContent = `${shown} of ${rows.length} claims`;
+      const kept = new URLSearchParams([...new FormData(form)].filter(([, value]) => value));
+      const address = kept.size ? `?${kept}` : location.pathname;
+      history.replaceState(null, "", `${address}${location.hash}`);
     };
 
     const sort = (heading) => {
@@ -42,6 +49,9 @@
     form.addEventListener("reset", () => setTimeout(show));
     form.addEventListener("submit", (event) => event.preventDefault());
     form.hidden = false;
+    for (const [name, value] of new URLSearchParams(location.search)) {
+      if (form.elements[name]) form.elements[name].value = value;
+    }
     show(); // a browser may have kept what was typed before
   };
 

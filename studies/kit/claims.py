@@ -29,6 +29,7 @@ __all__ = [
     "ledger",
     "ledger_text",
     "paper_numbers",
+    "part_lines",
     "parts_of",
     "rule_in_words",
     "verdict_table",
@@ -234,6 +235,12 @@ def _part_in_words(part: Part) -> str:
     outcome = f": {part.outcome}" if part.outcome else ""
     number = in_words(part.estimate, part.low, part.high)
     return f"{part.says}{outcome}" + (f", {number}" if number else "")
+
+
+def part_lines(parts: Sequence[Part]) -> Iterator[str]:
+    """Say of each part what was found, where `Finding.says` has them together."""
+    if any(part.family for part in parts):
+        yield from map(_part_in_words, parts)
 
 
 def rule_in_words(entry: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from test_browser import TYPESET, _audit, _watch
 
-from studies.kit.claims import ledger
+from studies.kit.claims import judge, ledger
 from studies.kit.verdicts import LABELS
 
 pytestmark = pytest.mark.browser
@@ -61,6 +61,36 @@ def test_every_claim_has_a_row_with_its_verdict(show, whole):
         for part in (row["statement"], row["verdict"], row["place"], row["says"]):
             assert part in text
         assert (row["paper_numbers"] or "–") in text
+
+
+def test_every_number_stands_on_an_axis(show):
+    """Ours lies between its ends, at its place between the two printed ends of the axis."""
+    page = show()
+    row = page.locator("#claim-bre-1 svg.axis")
+    label = row.get_attribute("aria-label")
+    found = judge("BRE-1")
+    for number in (f"{found.number:.1f}", f"{found.low:.1f}", f"{found.high:.1f}", "32"):
+        assert number in label
+    left, right = (float(text.replace(",", "")) for text in row.locator("text").all_inner_texts())
+    x = float(row.locator("circle").get_attribute("cx"))
+    expected = 6 + 148 * (found.number - left) / (right - left)
+    assert x == pytest.approx(expected, abs=0.6)
+    assert page.locator("svg.axis").count() > 40
+
+
+def test_words_find_letters_and_whole_verdicts(show, whole):
+    """Letters are found by their names, "reproduced" finds no other label, the address keeps it."""
+    page = show()
+    search = page.get_by_role("searchbox", name="Search")
+    search.fill("breast")
+    assert {"BRE-1", "BRE-2", "BRE-3"} <= set(shown(page))
+    search.fill("sigma cervical")
+    assert "CER-1" in shown(page)
+    search.fill("reproduced")
+    assert sorted(shown(page)) == sorted(whole.index[whole["verdict"] == "reproduced"])
+    assert "words=reproduced" in page.url
+    page.reload()
+    assert status(page) == f"{(whole['verdict'] == 'reproduced').sum()} of {len(whole)} claims"
 
 
 def test_counts_at_the_top_are_those_of_the_ledger(show, whole):

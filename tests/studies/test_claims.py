@@ -4,7 +4,9 @@ import html
 import io
 import json
 import re
+import tomllib
 from dataclasses import replace
+from pathlib import Path
 
 import nbformat
 import numpy as np
@@ -27,6 +29,7 @@ from studies.kit.claims import (
     ledger,
     ledger_text,
     paper_numbers,
+    rule_in_words,
     verdict_table,
 )
 from studies.kit.results import read_result, results_folder
@@ -286,6 +289,20 @@ def test_chapter_shows_the_verdict_on_each_of_its_claims(built_book, stem):
     ]
     shown = {row[0]: row[-1] for row in rows}
     assert {claim: shown.get(claim) for claim in own} == {c: judge(c).verdict for c in own}
+
+
+def test_a_changed_rule_has_an_entry():
+    """The rule of each claim is what the last of its changes says it became, both labels too."""
+    text = (Path(studies.__file__).parent / "rule_changes.toml").read_text(encoding="utf-8")
+    changes = tomllib.loads(text)["change"]
+    last = {change["claim"]: change for change in changes}
+    assert set(last) == set(claims())
+    for claim, change in last.items():
+        assert change["became"] == rule_in_words(claims()[claim]), f"{claim}: add a change"
+        assert change["new"] == judge(claim).verdict, f"{claim}: its label is another"
+        assert change["was"] != change["became"]
+        assert len(change["why"].split()) > 4
+    assert [change["date"] for change in changes] == sorted(change["date"] for change in changes)
 
 
 # --- Verdicts are derived -----------------------------------------------------------------------

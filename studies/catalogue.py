@@ -10,6 +10,7 @@ from studies.kit.digest import table_code
 from studies.kit.results import results_folder, resumed, write_result
 from studies.kit.study import Study
 from studies.pvf2026 import clinical, convergence, efficiency, synthetic
+from studies.pvf2026.clinical import variants
 
 __all__ = ["STUDIES", "make_table"]
 
@@ -18,6 +19,7 @@ ALL: tuple[Study, ...] = (
     *efficiency.STUDIES,
     *synthetic.STUDIES,
     *clinical.STUDIES,
+    *variants.STUDIES,
     *convergence.STUDIES,
     *pmv2019.STUDIES,
     *capacity2022.STUDIES,

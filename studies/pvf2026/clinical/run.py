@@ -123,6 +123,8 @@ class Experiment(Settings):
     mixed: bool = setting(True, "categories flip or shift, or get noise")  # noqa: FBT003
     change_probability: float = setting(0.1, "ξ of flips and shifts", paper="0.1", low=0, high=1)
     shift_decay: float = setting(0.1, "λ of shifts", paper="0.1", low=0)
+    external: str = setting("others", "who tests the choices", choices=("others", "subset"))
+    digits: int = setting(-1, "digits that scores are rounded to; -1: none", low=-1, high=9)
     seed: int = setting(20261127, "seed of all repetitions", low=0)
 
     def __post_init__(self) -> None:
@@ -231,11 +233,12 @@ def splits(block: int, settings: Mapping[str, Any]) -> Iterator[Split]:
     rng = np.random.default_rng(np.random.SeedSequence(settings["seed"], spawn_key=(block,)))
     subsets, n_redrawn_partitions = _subsets(y, rng, settings)
     for subset, inside in enumerate(subsets):
-        external = np.setdiff1d(np.arange(len(y)), inside)
+        others = np.setdiff1d(np.arange(len(y)), inside)
         folds = StratifiedKFold(
             settings["n_splits"], shuffle=True, random_state=int(rng.integers(2**31))
         )
         for split, (train, validation) in enumerate(folds.split(inside, y[inside])):
+            external = others if settings.get("external", "others") == "others" else inside[train]
             rows = (inside[train], inside[validation], external)
             problem = _make_split(cohort, *rows, rng, settings)
             yield Split(subset, split, *rows, problem, n_redrawn_partitions)
@@ -431,17 +434,23 @@ def judge(problem: Problem, key: tuple[int, ...], settings: dict[str, Any]) -> p
     DataFrame
         The columns of `run_experiment` from ``sigma`` on.
     """
-    best_traditional = is_tied_best(validation_scores(problem))
+    best_traditional = is_tied_best(_rounded(validation_scores(problem), settings))
     rows = []
     for sigma, best_pvf in best_by_pvf(problem, key, settings):
         for m, metric in enumerate(METRICS):
-            external = problem.external[m]
+            external = _rounded(problem.external[m], settings)
             for rule in TIE_RULES:
                 outcome = _outcome(best_pvf[m], best_traditional[m], external, rule)
                 outcome["external_traditional"] = _expected(best_traditional[m], external, rule)
                 outcome |= {"external_average": external.mean(), "external_best": external.max()}
                 rows.append({"sigma": sigma, "metric": metric, "tie_break": rule, **outcome})
     return pd.DataFrame(rows).assign(prevalence=problem.prevalence, n_redrawn=problem.n_redrawn)
+
+
+def _rounded(scores: NDArray, settings: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Return scores as they are, or with the digits that the settings ask for."""
+    digits = settings.get("digits", -1)
+    return scores if digits < 0 else np.round(scores, digits)
 
 
 def validation_scores(problem: Problem) -> NDArray[np.float64]:
@@ -476,7 +485,10 @@ def best_by_pvf(
         else:
             tp, fp = _separate_counts(problem, sigma, seed, *scale, boxes=boxes)
         scores = scores_from_counts(tp, fp, n_pos, n_neg)
-        yield sigma, is_tied_best(np.quantile(scores, settings["aggregate"], axis=-1))
+        yield (
+            sigma,
+            is_tied_best(_rounded(np.quantile(scores, settings["aggregate"], axis=-1), settings)),
+        )
 
 
 def _expected(tied: NDArray[np.bool_], external: NDArray[np.float64], rule: str) -> float:

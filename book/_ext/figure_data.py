@@ -119,9 +119,8 @@ def _place(claim: dict, figures: list[ChapterFigure]) -> str:
 
 
 def _expected(name: str) -> str:
-    """Name the verdict that comes out and the files that it comes from."""
-    files = ", ".join(f"`{table}.csv`" for table in claims.tables_of(name)) or "no table"
-    return f"*{claims.judge(name).verdict}*, from {files}"
+    """Name the verdict that comes out and the file that it comes from."""
+    return f"*{claims.judge(name).verdict}*, from `{claims.claims()[name]['study']}.csv`"
 
 
 def list_of_tables(project: Project) -> str:

@@ -229,7 +229,7 @@ def figure_of_harm(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> F
     return finished(figure, legend_columns=3)
 
 
-_TIE_FIGURES: dict[str, Callable[..., Figure]] = {"fig-breast-ties": figure_of_ties}
+_TIE_FIGURES: dict[str, Callable[..., Figure]] = {"fig-clinical-protocols": figure_of_ties}
 TIES = Study(
     name="clinical_ties",
     settings=TieSettings,

@@ -261,6 +261,8 @@ harm.figure("fig-cervical-harm")
 # The same in numbers, at σ = 1e-6, where the noise on numbers does nothing, and at σ = 0.3:
 
 # %%
+from myst_nb import glue
+
 from studies.kit.show import show, text_table
 
 ends = harm.reference[harm.reference["sigma"].isin([1e-6, 0.3])]
@@ -281,8 +283,8 @@ show(text_table(ends, "change", "sigma", spec=".0f"), "cervical-harm")
 # it has to be where nothing changes, and it stays one with more noise on the numbers. With ξ = 0.01
 # it is already {glue:text}`cervical_harm_hundredth_estimate:.0f`%
 # ({glue:text}`cervical_harm_hundredth_low:.0f` to {glue:text}`cervical_harm_hundredth_high:.0f`), and
-# it hardly falls further: most columns are rare yes-or-no answers, and a tree whose score survives
-# flips of these is a tree that asks little of them. How long the steps between ordered levels are
+# it hardly falls further. A likely reason: most columns are rare yes-or-no answers, and a tree
+# whose score survives flips of these asks little of them. How long the steps between ordered levels are
 # (λ) makes no difference, and treating categories as numbers with noise does no harm and no good.
 
 # %% [markdown]

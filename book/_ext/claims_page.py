@@ -21,6 +21,7 @@ from pvf.render import environment
 from studies.kit.claims import claims, in_words, judge, ledger, part_lines
 from studies.kit.results import results_folder
 from studies.kit.verdicts import LABELS, Part
+from studies.pvf2026.clinical import REACHED
 
 PAPERS = {
     "zhang2026pvf": "Zhang, Tran and Weng (2026)",
@@ -97,8 +98,36 @@ def natural(claim: str) -> tuple[str, int]:
     return prefix, int(number)
 
 
-def html(part: str) -> str:
-    """Return the counts or the table of claims as HTML, from the template beside this file."""
+#: Who is taken into the ten places, on the start page.
+WAYS = {
+    "chance": "by chance",
+    "traditional": "traditional choice",
+    "pvf": "PVF’s choice",
+    "best": "best of 100 trees",
+}
+
+
+def _reached() -> list[dict[str, Any]]:
+    """Return the cases that ten places reach in a hundred patients, one panel a data set."""
+    found = REACHED.reference.query("capacity == 0.1")
+    found = found.set_index(["dataset", "sigma", "quantity"]).sort_index()
+    panels = []
+    for title, dataset, sigma in (
+        ("Breast cancer", "breast-cancer", 0.3),
+        ("Cervical cancer", "cervical-cancer", 0.01),
+    ):
+        rows = found.loc[(dataset, sigma)]
+        ends = {key: rows.loc[key, ["estimate", "low", "high"]].to_dict() for key in WAYS}
+        named = [
+            {"key": key, "name": name, **ends[key], "text": in_words(*ends[key].values())}
+            for key, name in WAYS.items()
+        ]
+        panels.append({"title": title, "cases": rows.loc["cases", "estimate"], "rows": named})
+    return panels
+
+
+def html(part: str, template: str = "claims.html.j2") -> str:
+    """Return a part of a template beside this file, filled from the ledger."""
     table = ledger()
     named = {key: name for key, name in PAPERS.items() if (table["paper"] == key).any()}
     facts = {
@@ -113,9 +142,10 @@ def html(part: str) -> str:
         },
         "rows": _rows(table),
         "change_rows": rule_changes(),
+        "panels": _reached(),
     }
     pages = environment("html").overlay(loader=FileSystemLoader(Path(__file__).parent))
-    module = pages.get_template("claims.html.j2").make_module(facts)
+    module = pages.get_template(template).make_module(facts)
     return str(getattr(module, part)())
 
 
@@ -207,6 +237,8 @@ def add_values(_: Sphinx, config: Config) -> None:
     """Offer the ledger to the pages as ``{{ claims_table }}`` and so on."""
     config.myst_substitutions = {
         **config.myst_substitutions,
+        "start_reached": Lazy(partial(html, "reached", "start.html.j2")),
+        "start_bars": Lazy(partial(html, "bars", "start.html.j2")),
         "rule_changes": Lazy(partial(html, "changes")),
         "claims_table": Lazy(partial(html, "table")),
         "claims_counts": Lazy(partial(html, "counts")),

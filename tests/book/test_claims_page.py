@@ -203,12 +203,15 @@ def test_details_open_by_keyboard_and_nothing_is_logged(show):
 
 
 def test_start_page_opens_with_the_counts(show, whole):
-    """Before anything else the reader learns how many claims hold."""
+    """Findings with numbers, a picture and a bar of verdicts whose parts lead to the claims."""
     page = show("intro")
-    counts = page.locator("article ul").first.inner_text()
-    for kind in LABELS[:3]:
-        number = (whole["verdict"] == kind).sum()
-        assert re.search(rf"\b{number}\b.*{kind}", counts), kind
+    findings = page.locator("article ol").first.inner_text()
+    assert f"{judge('BRE-1').number:.0f} splits" in findings
+    assert f"{(whole['verdict'] == 'reproduced').sum()} are reproduced" in findings
+    assert page.locator(".start-reached svg").count() == 2
+    counts = page.locator(".start-bars a").all_inner_texts()
+    assert sum(int(re.search(r"\d+", text)[0]) for text in counts) == len(whole)
+    assert page.locator(".start-reached").bounding_box()["y"] < 1500
     page.locator("article a", has_text="Claims and verdicts").first.click()
     assert page.url.endswith("book/claims.html")
 

@@ -66,13 +66,15 @@
   function handle(m) {
     const dot = Pvf.shape("g", { class: "handle", tabindex: 0, role: "slider",
       "aria-label": `Model ${m + 1}`, "aria-valuemin": 0, "aria-valuemax": 100 },
-    Pvf.shape("circle", { class: "touch", r: 22 }), Pvf.shape("circle", { class: "dot", r: 11 }),
+    Pvf.shape("circle", { class: "touch", r: 24 }), Pvf.shape("circle", { class: "dot", r: 11 }),
     Pvf.shape("text", { "text-anchor": "middle", y: 5 }, String(m + 1)));
     const move = (event) => {
       const box = svg.getBoundingClientRect();
       rows[m] = sharesAt(event.clientX - box.left, event.clientY - box.top - lift(m));
       show();
     };
+    // A finger on a model drags it; it neither scrolls the page nor goes back in its history.
+    dot.addEventListener("touchstart", (event) => event.preventDefault(), { passive: false });
     dot.addEventListener("pointerdown", (event) => {
       dot.setPointerCapture(event.pointerId);
       dot.addEventListener("pointermove", move);
@@ -174,7 +176,13 @@
   at("remove").addEventListener("click", () => { rows.pop(); rebuild(); });
   form.addEventListener("submit", (event) => event.preventDefault());
   form.hidden = false;
-  window.addEventListener("resize", rebuild);
+  // Only the width: what is told below the drawing may change the height while a model is dragged.
+  let width = 0;
+  new ResizeObserver(() => {
+    if (width === svg.clientWidth) return;
+    width = svg.clientWidth;
+    rebuild();
+  }).observe(form);
   window.addEventListener("pageshow", () => {
     rows = structuredClone(STARTS[at("classes").value]);
     rebuild();

@@ -236,6 +236,11 @@ const Truth = (() => {
   at("repeat").addEventListener("click", repeat);
   form.addEventListener("submit", (event) => event.preventDefault());
   form.hidden = false;
-  window.addEventListener("resize", update);
+  let width = 0;
+  new ResizeObserver(() => {
+    if (width === form.clientWidth) return;
+    width = form.clientWidth;
+    update();
+  }).observe(form);
   window.addEventListener("pageshow", update);
 })();

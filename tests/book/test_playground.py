@@ -302,6 +302,7 @@ def test_dragged_model_changes_the_capacity(page, how, n_classes):
     page.select_option("#classes", "2" if n_classes == 3 else "3")
     page.select_option("#classes", str(n_classes))
     before = models(page)
+    page.locator("#simplex .handle").first.scroll_into_view_if_needed()
     box = page.locator("#simplex .handle .dot").first.bounding_box()
     start = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     end = (start[0] + 2000, start[1] + (0 if n_classes == 2 else 500))

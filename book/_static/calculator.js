@@ -177,7 +177,10 @@
         ? Math.min(t, places) / (capacity * positives)
         : Pvf.efficiency(t, f, positives, negatives, capacity))))).sort();
       const { ie } = resultOf({ ...given, capacity });
-      return [Math.min(Pvf.quantile(values, 0.025), ie), Math.max(Pvf.quantile(values, 0.975), ie)];
+      // Each value is the middle of its part: the first of n stands for a share of 0.5 / n.
+      const n = values.length;
+      const middle = (share) => Pvf.quantile(values, (n * share - 0.5) / (n - 1));
+      return [Math.min(middle(0.025), ie), Math.max(middle(0.975), ie)];
     });
   }
 
@@ -352,7 +355,7 @@
     plot.line([capacity, capacity], [0, highest], "now");
     lines.forEach(({ values, ranges, now }, m) => {
       const name = m ? "other" : "first";
-      if (Number.isNaN(now)) return;
+      if (Number.isNaN(now) || ranges[0] === null) return;
       if (known === "rank") {
         plot.line([capacity, capacity], ranges[0], name);
       } else {

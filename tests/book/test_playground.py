@@ -172,7 +172,10 @@ def test_efficiency_by_rank_shares_places_among_ties(page):
     """Against all orders of seven people, with ties and with part of a place."""
     rng = np.random.default_rng(3)
     for _ in range(6):
-        values, is_case = rng.integers(0, 4, 7).astype(float), rng.permutation([1, 1, 1, 0, 0, 0, 0])
+        values, is_case = (
+            rng.integers(0, 4, 7).astype(float),
+            rng.permutation([1, 1, 1, 0, 0, 0, 0]),
+        )
         capacity = float(rng.uniform(0.05, 1))
         shown = page.evaluate(
             "([v, c, g]) => Pvf.rankEfficiency(v, c, g)",
@@ -374,7 +377,9 @@ def test_playgrounds_are_accessible_and_fit(page, width):
     """Axe finds nothing serious, nothing is wider than the screen, fingers find the points."""
     page.set_viewport_size({"width": width, "height": 1600})
     found = Axe().run(page, options={"preload": False}).response["violations"]
-    serious = [(v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in ("serious", "critical")]
+    serious = [
+        (v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in ("serious", "critical")
+    ]
     assert serious == []
     assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
     touch = page.locator("#simplex .handle .touch").first.bounding_box()

@@ -86,11 +86,11 @@ class Replay:
     def __init__(self, noise: np.ndarray, sigma: float) -> None:
         self.noise, self.sigma = noise, sigma
 
-    def fit(self, column: object) -> "Replay":
+    def fit(self, _: object) -> "Replay":
         """Learn nothing."""
         return self
 
-    def sample(self, column: object, size: int, rng: np.random.Generator) -> np.ndarray:
+    def sample(self, column: object, size: int, _: np.random.Generator) -> np.ndarray:
         """Return the next set: the library draws sets in order, each once."""
         moved = np.asarray(column) + self.sigma * self.noise[0]
         self.noise = self.noise[1:]
@@ -213,7 +213,7 @@ def test_a_thousand_draws_are_counted_and_reached_by_keyboard(page):
     page.wait_for_selector("#repeated[data-win]", timeout=60_000)
     said = page.inner_text("#repeated")
     data = page.evaluate("({...document.getElementById('repeated').dataset})")
-    win, loss, tie = (int(round(float(data[name]))) for name in ("win", "loss", "tie"))
+    win, loss, tie = (round(float(data[name])) for name in ("win", "loss", "tie"))
     assert win + loss + tie == 1000
     assert f"better in {win}, worse in {loss} and as good in {tie}." in said
     some = page.evaluate(
@@ -259,7 +259,6 @@ def test_redraw_and_slider_by_keyboard_and_tap(page):
     page.locator("#redraw").tap()
     assert (table(page)[:, 1] != before[:, 1]).any()
     assert page.get_attribute("#choice", "aria-live") == "polite"
-    page.evaluate("Array(2)")
     for name in ("#sigma", "#measure", "#rule"):
         assert page.locator(f"label[for={name[1:]}]").count() == 1
 

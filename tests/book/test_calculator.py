@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
+from scipy import stats
 
 import pvf
 
@@ -57,6 +58,7 @@ def page(browser, built_book):
 def fresh(page):
     """Start each test with counts, valid numbers and no fault."""
     page.faults.clear()
+    page.uncheck("#second")
     page.check("input[value=ratios]")
     fill(page, precision=0.5, recall=0.75)
     page.check("input[value=counts]")
@@ -228,6 +230,7 @@ def test_impossible_number_is_named(page, values, field, says):
     assert said.startswith("No result.")
     assert error in said
     assert page.get_attribute(f"#{field}", "aria-invalid") == "true"
+    assert page.inner_text("#interval") == "–"
     assert f"{field}-error" in page.get_attribute(f"#{field}", "aria-describedby").split()
     assert page.inner_text("#ie") == "–"
     fill(page, population=200, positives=20, capacity=0.1, tp=15, fp=15)
@@ -276,13 +279,13 @@ def test_keyboard_alone_is_enough(page):
     """Tab reaches every field in order; arrows move sliders and the switch; the answer follows."""
     page.focus("#population")
     reached = ["population"]
-    for _ in range(10):
+    for _ in range(11):
         page.keyboard.press("Tab")
         reached.append(page.evaluate("document.activeElement.id || document.activeElement.type"))
     slider = "range"
     assert reached == [
         "population", slider, "positives", slider, "capacity", slider,
-        "radio", "tp", slider, "fp", slider,
+        "radio", "second", "tp", slider, "fp", slider,
     ]  # fmt: skip
     page.focus("#capacity")
     page.keyboard.press("Tab")
@@ -307,11 +310,151 @@ def test_answer_is_announced_once_typing_ends(page):
         "The model reaches 20 of 20 cases on average, chance 2: 10 times as many."
     )
     for name in (*PEOPLE, "tp", "fp"):
-        assert page.get_by_role(
-            "spinbutton", name=re.compile(page.inner_text(f"label[for={name}]"))
-        )
-    assert page.locator("#calculator input:not([type=radio])").count() == 14
+        assert page.get_by_role("textbox", name=re.compile(page.inner_text(f"label[for={name}]")))
+    assert page.locator("#calculator input:is([type=text], [type=range])").count() == 26
     assert page.get_by_role("slider").count() == 5  # those of the other switch are hidden
+
+
+@pytest.mark.parametrize(
+    ("typed", "share"),
+    [("10%", 0.1), ("12,5 %", 0.125), ("20 places", 0.1), ("1 place", 0.005), ("0,1", 0.1)],
+)
+def test_capacity_as_people_write_it(page, typed, share):
+    """Percent, places and a decimal comma are the share that they stand for."""
+    fill(page, capacity=typed)
+    settle(page)
+    assert page.inner_text("#capacity-error") == ""
+    assert value(page, "ie") == pytest.approx(
+        pvf.intervention_efficiency_counts(15, 15, 20, 180, share), abs=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "says"),
+    [
+        ("population", "1,000", "ambiguous"),
+        ("population", "1.000", "ambiguous"),
+        ("capacity", "201 places", "at most 1"),
+        ("capacity", "10", "at most 1"),
+        ("capacity", "ten", "needs a number"),
+    ],
+)
+def test_what_could_be_misread_is_refused(page, name, typed, says):
+    """A number that could mean two things, or nothing, gives no result."""
+    fill(page, **{name: typed})
+    assert settle(page).startswith("No result.")
+    assert says in page.inner_text(f"#{name}-error")
+
+
+def value(page: Page, name: str) -> float:
+    """Read a result with all of its digits."""
+    return float(page.eval_on_selector(f"#{name}", "e => e.value"))
+
+
+@pytest.mark.parametrize(
+    ("tp", "fp", "capacity"), [(15, 15, 0.1), (0, 0, 0.1), (20, 0, 0.1), (12, 3, 0.4), (1, 60, 0.2)]
+)
+def test_interval_is_that_of_plausible_counts(page, tp, fp, capacity):
+    """The interval is the middle of draws from both classes' posterior distributions."""
+    fill(page, tp=tp, fp=fp, capacity=capacity)
+    settle(page)
+    low, high = map(float, page.eval_on_selector("#interval", "e => e.value").split())
+    rng = np.random.default_rng(1)
+    shares = rng.beta(tp + 0.5, 20 - tp + 0.5, 200_000), rng.beta(fp + 0.5, 180.5 - fp, 200_000)
+    draws = pvf.intervention_efficiency_counts(20 * shares[0], 180 * shares[1], 20, 180, capacity)
+    ie = pvf.intervention_efficiency_counts(tp, fp, 20, 180, capacity)
+    expected = np.quantile(draws, [0.025, 0.975])
+    expected = [min(expected[0], ie), max(expected[1], ie)]
+    assert [low, high] == pytest.approx(expected, rel=0.02)
+    assert low <= value(page, "ie") <= high
+
+
+def test_beta_quantiles_are_scipys(page):
+    """The intervals' quantiles are those of the Beta distribution, to 1e-9."""
+    for a, b in itertools.product((0.5, 3.5, 400.5), (0.5, 20.5, 90_000.5)):
+        for share in (0.0025, 0.3, 0.9975):
+            shown = page.evaluate(f"Pvf.betaQuantile({share}, {a}, {b})")
+            assert shown == pytest.approx(stats.beta.ppf(share, a, b), rel=1e-9, abs=1e-13)
+
+
+def test_by_rank_is_a_flag_for_each_place(page):
+    """By rank IE is the share of cases reached over the capacity; the interval keeps to places."""
+    page.check("input[value=rank]")
+    fill(page, hits=10)
+    settle(page)
+    assert value(page, "ie") == pytest.approx(10 / 20 / 0.1, abs=1e-9)
+    assert page.inner_text("#regime") == "by rank"
+    assert eval_call(page.inner_text("#call")) == pytest.approx(5, abs=1e-9)
+    low, high = map(float, page.eval_on_selector("#interval", "e => e.value").split())
+    expected = stats.beta.ppf([0.025, 0.975], 10.5, 10.5) / 0.1
+    assert [low, high] == pytest.approx(expected, rel=0.01)
+    fill(page, hits=21)
+    assert "can’t exceed" in settle(page)
+    fill(page, capacity="95%", hits=1)
+    assert "can’t be below 10" in settle(page)
+
+
+def test_a_second_model_stands_beside_the_first(page):
+    """The second model's numbers are the library's; the sentence says how many more it reaches."""
+    page.check("#second")
+    fill(page, tp2=18, fp2=2)
+    said = settle(page)
+    ours = pvf.intervention_efficiency_counts(18, 2, 20, 180, 0.1)
+    assert value(page, "ie2") == pytest.approx(ours, abs=1e-9)
+    assert value(page, "by-model2") == pytest.approx(ours * 2, abs=1e-9)
+    assert f"The second model reaches {ours * 2 - 10:g} more." in said
+    assert "interval of the second" in said
+    assert page.locator("#curve circle").count() == 2
+    fill(page, tp2=21)
+    assert settle(page).startswith("No result.")
+
+
+def test_curve_follows_the_library(page):
+    """The drawn line is IE at each capacity, in the drawing's own coordinates."""
+    settle(page)
+    points = [
+        tuple(map(float, point.split()))
+        for point in re.split("[ML]", page.get_attribute("#curve path.first:not(.band)", "d"))[1:]
+    ]
+    ies = [pvf.intervention_efficiency_counts(15, 15, 20, 180, (i + 1) / 50) for i in range(50)]
+    # Heights are linear in IE: the two ends give the scale, and all others must fit.
+    (x0, y0), (x1, y1) = points[0], points[-1]
+    scale = (y1 - y0) / (ies[-1] - ies[0])
+    for i, (x, y) in enumerate(points):
+        assert x == pytest.approx(x0 + (x1 - x0) * i / 49, abs=0.11)
+        assert y == pytest.approx(y0 + scale * (ies[i] - ies[0]), abs=0.25)
+    before = page.get_attribute("#curve path.first:not(.band)", "d")
+    fill(page, tp=20)
+    settle(page)
+    assert page.get_attribute("#curve path.first:not(.band)", "d") != before
+
+
+def test_address_keeps_what_was_typed(page):
+    """The address opened anew shows the same inputs and the same answer."""
+    page.check("#second")
+    fill(page, capacity="12,5 %", tp2=9)
+    said = settle(page)
+    again = page.context.new_page()
+    again.goto(page.url)
+    again.wait_for_selector("#calculator[data-settled=yes]")
+    assert again.inner_text("#answer") == said
+    assert again.input_value("#capacity") == "12,5 %"
+    assert again.input_value("#tp2") == "9"
+    again.close()
+
+
+def test_result_stands_beside_the_inputs_on_a_screen(page):
+    """On a wide screen the result is to the right of the inputs, on a phone below them."""
+    boxes = (
+        "['.inputs', '.results'].map(s => document.querySelector('#calculator ' + s)"
+        ".getBoundingClientRect().toJSON())"
+    )
+    inputs, results = page.evaluate(boxes)
+    assert results["left"] >= inputs["right"]
+    page.set_viewport_size({"width": 360, "height": 740})
+    inputs, results = page.evaluate(boxes)
+    assert results["top"] >= inputs["bottom"]
+    page.set_viewport_size({"width": 1280, "height": 900})
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -1,7 +1,12 @@
 """Reproducible model selection under the Rashomon effect."""
 
+from pvf.efficiency_display import InterventionEfficiencyDisplay
+from pvf.intervals import (
+    cases_needed,
+    intervention_efficiency_difference_interval,
+    intervention_efficiency_interval,
+)
 from pvf.metrics import (
-    InterventionEfficiencyDisplay,
     intervention_efficiency,
     intervention_efficiency_counts,
     intervention_efficiency_score,
@@ -42,11 +47,14 @@ __all__ = [
     "PerturbedModelValidationResult",
     "ambiguity",
     "capacity_tail",
+    "cases_needed",
     "decisions",
     "discrepancy",
     "greedy_subset",
     "intervention_efficiency",
     "intervention_efficiency_counts",
+    "intervention_efficiency_difference_interval",
+    "intervention_efficiency_interval",
     "intervention_efficiency_score",
     "intervention_efficiency_scorer",
     "model_card",

@@ -14,7 +14,8 @@ from matplotlib.ticker import PercentFormatter
 from pandas.io.formats.style import Styler
 
 from pvf import plotting
-from pvf.metrics import InterventionEfficiencyDisplay, intervention_efficiency_counts
+from pvf.efficiency_display import InterventionEfficiencyDisplay
+from pvf.metrics import intervention_efficiency_counts
 from studies.pvf2026.efficiency.run import Identity, z_scores
 
 __all__ = [

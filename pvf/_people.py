@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -42,20 +42,18 @@ class People:
 
     def efficiency(self, share: Array) -> Array:
         """Return what a share of the people captures over what it captures by chance."""
-        got = captured(levels_of(self.score), self.weight, self.value, share)
-        return np.where(share == 1, 1.0, got / (share * self.total))
-
-    def take(self, rows: NDArray[Any], weight: Array) -> People:
-        """Return some of the people, with other weights."""
-        flagged = None if self.flagged is None else self.flagged[rows]
-        parts = {"case": self.case[rows], "value": self.value[rows], "score": self.score[rows]}
-        return replace(self, **parts, weight=weight, flagged=flagged)
+        n_people = self.weight.sum()
+        room = share * n_people
+        whole = np.round(room)
+        room = np.where(np.abs(room - whole) <= 1e-12 * whole, whole, room)  # 0.07 · 100 is 7
+        got = captured(levels_of(self.score), self.weight, self.value, room)
+        return np.where(share == 1, 1.0, got * n_people / (room * self.total))
 
 
 def check_people(
     y_true: ArrayLike,
-    y_pred: ArrayLike | None,
-    y_score: ArrayLike | None,
+    y_pred: Any,
+    y_score: Any,
     pos_label: Any = POS_LABEL,
     sample_weight: ArrayLike | None = None,
     values: Any = None,
@@ -85,8 +83,8 @@ def check_people(
 
 def _check_classes(
     y_true: ArrayLike,
-    y_pred: ArrayLike | None,
-    y_score: ArrayLike | None,
+    y_pred: Any,
+    y_score: Any,
     pos_label: Any,
     sample_weight: ArrayLike | None,
     values: dict[Any, Any],
@@ -111,13 +109,13 @@ def _check_classes(
     if y_pred is not None:
         score = of_classes("y_pred", y_pred)
         check_shape("y_pred", score, value.shape, as_in="y_true")
-    elif np.ndim(y_score) == 2 and np.shape(y_score)[1] > 1:  # type: ignore[arg-type]
+    elif np.ndim(y_score) == 2 and np.shape(y_score)[1] > 1:
         expected = (len(value), len(table))
-        chances = check_interval("y_score", y_score, 0, 1)  # type: ignore[arg-type]
+        chances = check_interval("y_score", y_score, 0, 1)
         check_shape("y_score", chances, expected, as_in="values")
         score = chances @ np.array([table[label] for label in sorted(table)])
     else:
-        score = check_scores("y_score", y_score, len(value))  # type: ignore[arg-type]
+        score = check_scores("y_score", y_score, len(value))
     weight = check_weights(sample_weight, len(value))
     return People(value > 0, weight, value, score, None, plain=False)
 

@@ -1,49 +1,60 @@
-"""The range of a function of a few shares that counts leave likely: its profile likelihood."""
+"""The range of a function of a few shares that counts leave likely: by profiling."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from scipy.special import rel_entr
+from scipy.special import betaincinv, ndtr
 from scipy.stats import chi2
 
 from pvf._ranks import Array
 
 ROUNDS = 8  # each looks closer at the best point of the one before
 POINTS = 9
-STEPS = 60  # of a bisection, which ends at the nearest float
 
 
-def shares_at(found: float, total: float, root: Array) -> Array:
-    """Return the share whose deviance has this signed root; the observed share has 0."""
+def shares_at(found: float, total: float, root: Array, *, exact: bool = False) -> Array:
+    """Return the shares that counts put at so many standard deviations from the observed one.
+
+    The quantiles of the beta distribution with half a case and half a non-case added (Jeffreys),
+    or the exact binomial limits of Clopper and Pearson, which are wider.
+    """
     if total <= 0:  # nobody was seen: any share is likely
         return (1 + root / np.abs(root).max()) / 2
-    observed = min(found / total, 1.0)
-    outer = np.where(root < 0, 0.0, 1.0)
-    inner = np.full(root.shape, observed)
-    allowed = np.square(root) / (2 * total)
-    for _ in range(STEPS):
-        middle = (inner + outer) / 2
-        deviance = rel_entr(observed, middle) + rel_entr(1 - observed, 1 - middle)
-        inside = deviance <= allowed
-        inner, outer = np.where(inside, middle, inner), np.where(inside, outer, middle)
-    return inner
+    found, others = min(found, total), max(total - found, 0.0)
+    level = ndtr(root)
+    if not exact:
+        return betaincinv(found + 0.5, others + 0.5, level)
+    low = betaincinv(found, others + 1, level) if found > 0 else np.zeros(root.shape)
+    high = betaincinv(found + 1, others, level) if others > 0 else np.ones(root.shape)
+    observed = found / total
+    return np.where(root < 0, np.minimum(low, observed), np.maximum(high, observed))
+
+
+def signed_root(confidence: float) -> float:
+    """Return how far a signed root may lie from 0."""
+    return float(np.sqrt(chi2.ppf(confidence, 1)))
 
 
 def profile_range(
-    function: Callable[..., Array], tables: Sequence[tuple[float, float]], confidence: float
+    function: Callable[..., Array],
+    tables: Sequence[tuple[float, float]],
+    confidence: float,
+    *,
+    exact: bool = False,
 ) -> tuple[float, float]:
     """Return the least and the largest value of a function of three likely shares.
 
-    Those shares are likely whose deviances, each from its own table (found, total), add up to no
-    more than the quantile of chi-squared with one degree of freedom: the profile likelihood
-    interval of the function's value. The signed roots of the deviances lie in a ball; its surface
-    is searched on a grid of angles, then closer and closer around the best point.
+    Each share has its own table (found, total), which puts it so many standard deviations from
+    the observed share. Those triples are likely whose squared distances add up to no more than the
+    quantile of chi-squared with one degree of freedom, as in a profile likelihood interval of the
+    function's value. They lie in a ball; its surface is searched on a grid of angles, then closer
+    and closer around the best point.
     """
-    radius = float(np.sqrt(chi2.ppf(confidence, 1)))
+    radius = signed_root(confidence)
     fine = np.linspace(-radius, radius, 1001)
-    known = [shares_at(found, total, fine) for found, total in tables]
+    known = [shares_at(found, total, fine, exact=exact) for found, total in tables]
 
     def at(height: Array, turn: Array) -> Array:
         flat = radius * np.sqrt(np.maximum(1 - height**2, 0))

@@ -72,7 +72,8 @@ def share_of(room: tuple[Array, bool], population: float | Array) -> Array:
         return value
     if np.any(value > np.multiply(population, 1 + SAME)):
         raise ValueError(
-            f"capacity must be at most the {np.min(population):g} people, got {value.max():g} places."
+            f"capacity must be at most the {np.min(population):g} people, "
+            f"got {value.max():g} places."
         )
     return np.minimum(value / population, 1.0)
 
@@ -115,8 +116,8 @@ def ladder(levels: NDArray[np.intp], amount: Array) -> Array:
     return np.concatenate([[0.0], np.cumsum(sums)])
 
 
-def captured(levels: NDArray[np.intp], weight: Array, value: Array, share: Array) -> Array:
-    """Return the expected value that a share of the people has, taken from the top.
+def captured(levels: NDArray[np.intp], weight: Array, value: Array, room: Array) -> Array:
+    """Return the expected value that so many people from the top have.
 
     Who stand at the edge on one level share the places that are left; a fraction of a place is
     that fraction of the next person. Both are the line between two levels.
@@ -124,7 +125,7 @@ def captured(levels: NDArray[np.intp], weight: Array, value: Array, share: Array
     present = weight > 0
     levels, weight, value = levels[present], weight[present], value[present]
     people, values = ladder(levels, weight), ladder(levels, weight * value)
-    return np.interp(share * people[-1], people, values)
+    return np.interp(room, people, values)
 
 
 def chances(score: Array, weight: Array, share: float) -> Array:

@@ -334,9 +334,11 @@ class InterventionEfficiencyDisplay:
             along, scale * self.efficiency, **{"label": name or self.name or "model", **line_kwargs}
         )
         if self.band is not None:
+            low, high = self.band
             ax.fill_between(
                 along,
-                *(scale * end for end in self.band),
+                scale * low,
+                scale * high,
                 color=line.get_color(),
                 alpha=0.2,
                 linewidth=0,

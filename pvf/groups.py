@@ -59,11 +59,10 @@ def efficiency_by_group(
     >>> y_true = [1, 1, 0, 0, 1, 0, 0, 0]
     >>> risk = [0.9, 0.5, 0.4, 0.1, 0.8, 0.7, 0.2, 0.1]
     >>> table = efficiency_by_group(y_true, y_score=risk, groups=list("aaaabbbb"), capacity=2)
-    >>> print(table[["people", "cases", "places", "cases_reached", "efficiency"]])
-           people  cases  places  cases_reached  efficiency
-    group
-    a         4.0    2.0     1.0            1.0         2.0
-    b         4.0    1.0     1.0            1.0         4.0
+    >>> print(table[["cases", "places", "cases_reached", "efficiency"]].reset_index())
+      group  cases  places  cases_reached  efficiency
+    0     a    2.0     1.0            1.0         2.0
+    1     b    1.0     1.0            1.0         4.0
     """
     room = check_one_room(capacity, capacity_unit)
     level = check_confidence(confidence)

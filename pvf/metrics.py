@@ -330,7 +330,7 @@ def intervention_efficiency_scorer(
     array([2.34, 2.45, 2.46, 2.46, 2.55])
     >>> by_rank = intervention_efficiency_scorer(0.1, by="rank", pos_label=0)
     >>> cross_val_score(tree, X, y, scoring=by_rank).round(2)
-    array([2.47, 2.56, 2.46, 2.53, 2.69])
+    array([2.34, 2.5 , 2.63, 2.55, 2.55])
     """
     _, are_places = check_one_room(capacity, capacity_unit)
     check_choice("by", by, ("labels", "rank"))

@@ -145,7 +145,8 @@ def _cases(true: NDArray, labels: list[Any], pos_label: Any, source: str) -> NDA
         raise ValueError(f"{source} must hold two classes, got {len(labels)}: {labels}.")
     if pos_label not in labels and len(labels) == 2:
         raise ValueError(
-            f"pos_label={pos_label!r} is not a valid label: it should be one of {labels}."
+            f"pos_label={pos_label!r} is not a valid label: it should be one of {labels}, "
+            f"those of {source}."
         )
     if isinstance(pos_label, DefaultPosLabel) and any(label not in (-1, 0, 1) for label in labels):
         raise ValueError(

@@ -29,10 +29,15 @@ def scalar_or_array(value: Array) -> Array | float:
     return float(value) if np.ndim(value) == 0 else value
 
 
-def check_room(capacity: ArrayLike, unit: Unit = None) -> tuple[Array, bool]:
-    """Return a capacity, and whether it counts places rather than being a share in (0, 1]."""
+def check_unit(unit: Any) -> None:
+    """Refuse what is no unit of capacity."""
     if unit is not None:
         check_choice("capacity_unit", unit, ("share", "places"))
+
+
+def check_room(capacity: ArrayLike, unit: Unit = None) -> tuple[Array, bool]:
+    """Return a capacity, and whether it counts places rather than being a share in (0, 1]."""
+    check_unit(unit)
     if unit == "places":
         return check_interval("capacity", capacity, 0, np.inf, left_open=True), True
     given = check_numeric("capacity", capacity)
@@ -50,6 +55,7 @@ def check_room(capacity: ArrayLike, unit: Unit = None) -> tuple[Array, bool]:
 
 def check_one_room(capacity: Any, unit: Unit = None) -> tuple[Array, bool]:
     """Return one capacity, and whether it counts places."""
+    check_unit(unit)
     is_share = unit == "share" or not (unit == "places" or isinstance(capacity, numbers.Integral))
     check_number("capacity", capacity, 0, 1 if is_share else np.inf, left_open=True)
     return check_room(capacity, unit)
@@ -89,7 +95,9 @@ def check_scores(name: str, scores: ArrayLike, n_samples: int) -> Array:
             "predict_proba take the column of the case."
         )
     if array.shape != (n_samples,):
-        raise ValueError(f"{name} must have shape ({n_samples},), got {array.shape}.")
+        raise ValueError(
+            f"{name} must have shape ({n_samples},) as y_true says, got {array.shape}."
+        )
     if np.isnan(array).any():
         raise ValueError(f"{name} must have no missing values, got {int(np.isnan(array).sum())}.")
     return array

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pvf import counts
-from pvf._checks import check_choice, check_integer, check_number
-from pvf._people import POS_LABEL, People, check_people
+from pvf._checks import check_choice, check_integer, check_number, naming
+from pvf._people import POS_LABEL, People, check_people, label_column
 from pvf._profile import profile_range
 from pvf._ranks import Array, Unit, chances, check_one_room, levels_of, share_of
 from pvf._seeds import Seed, generator_of
@@ -148,21 +148,28 @@ def intervention_efficiency_difference_interval(
         capacity, capacity_unit, confidence, method, n_bootstraps, random_state, values
     )
     check_choice("by", by, ("labels", "rank"))
+    label_column("y_true", y_true)
+    check_people(y_true, y_true, None, pos_label, sample_weight, values)
     people = []
-    for prediction in (first, second):
+    for name, prediction in (("first", first), ("second", second)):
+        if prediction is None:
+            raise TypeError(f"{name} must hold a prediction a person, got None.")
         given: dict[str, Any] = {"y_pred": None, "y_score": None}
         given["y_pred" if by == "labels" else "y_score"] = prediction
-        one = check_people(
-            y_true, **given, pos_label=pos_label, sample_weight=sample_weight, values=values
-        )
+        with naming(name):
+            one = check_people(
+                y_true, **given, pos_label=pos_label, sample_weight=sample_weight, values=values
+            )
         people.append(_with_cases(one, pos_label))
     share = share_of(gamma, people[0].weight.sum())
     if chosen == "bootstrap":
         drawn = bootstrap_of_people(people, share[None], n_bootstraps, rng)[..., 0]
         return _percentiles(drawn[:, 0] - drawn[:, 1], level)
-    return _profile_of_difference(
+    low, high = _profile_of_difference(
         people[0], people[1], float(share), level, exact=chosen == "exact"
     )
+    lead = float(people[0].efficiency(share) - people[1].efficiency(share))
+    return min(low, lead), max(high, lead)
 
 
 def _settings(
@@ -172,7 +179,7 @@ def _settings(
     room = check_one_room(capacity, unit)
     level = check_confidence(confidence)
     check_integer("n_bootstraps", n, 1)
-    chosen = method or ("profile" if values is None else "bootstrap")
+    chosen = ("profile" if values is None else "bootstrap") if method is None else method
     check_choice("method", chosen, ("profile", "exact", "bootstrap"))
     if chosen != "bootstrap" and values is not None:
         raise ValueError(f"method must be 'bootstrap' with values, got {chosen!r}.")

@@ -17,7 +17,7 @@ from pvf._checks import (
     check_shape,
     naming,
 )
-from pvf._ranks import Unit, chances, check_one_room, check_scores, share_of
+from pvf._ranks import Unit, chances, check_one_room, check_scores, check_unit, share_of
 from pvf.multiplicity.capacity import rashomon_capacity
 from pvf.multiplicity.scores import (
     Array,
@@ -165,6 +165,7 @@ def _differing(
     capacity_unit: Unit = None,
 ) -> NDArray[Any]:
     """Return how far a model's decision is from the base model's, 0 to 1, (models × samples)."""
+    check_unit(capacity_unit)
     if capacity is not None:
         if threshold != 0.5:
             raise ValueError(f"threshold must be left out with a capacity, got {threshold}.")
@@ -234,7 +235,7 @@ def capacity_lists(
     --------
     >>> scores = [[0.9, 0.8, 0.3, 0.1], [0.9, 0.2, 0.7, 0.1]]
     >>> print(capacity_lists(scores, 2, index=["ann", "bob", "cat", "dan"]))
-        lists  share  lowest  highest
+         lists  share  lowest  highest
     ann  every    1.0     1.0      1.0
     bob   some    0.5     0.0      1.0
     cat   some    0.5     0.0      1.0

@@ -1,4 +1,4 @@
-"""Intervention Efficiency of rankings, its intervals and groups, against enumeration and algebra."""
+"""Intervention Efficiency of rankings, its intervals and groups, against enumeration."""
 
 import itertools
 from fractions import Fraction

@@ -93,6 +93,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {**LABELS, "capacity": np.array([0.2, 0.5]), "sample_weight": np.ones(5)},
     ),
     "InterventionEfficiencyDisplay.plot": (DRAWN.plot, {}),
+    "InterventionEfficiencyDisplay.to_frame": (DRAWN.to_frame, {}),
     "ModelCard": (
         pvf.ModelCard,
         {"title": CARD.title, "facts": CARD.facts, "details": CARD.details},
@@ -321,6 +322,18 @@ SEEDS = {"10**30"}  # a seed has no upper end
 
 #: What is meant to be taken, strange as it looks. ``None`` where it is the default needs no line.
 LEGAL: dict[str, set[str]] = {
+    "InterventionEfficiencyDisplay:n_people": {"1.5", "10**30"},  # weights
+    "capacity_lists:scores": {"three axes", "own, shorter", "own, an inf"},
+    "cases_needed:efficiency": {"1.5"},
+    "cases_needed:half_width": {"1.5", "10**30"},
+    "efficiency_by_group:groups": {"own, a cell of text"},
+    "efficiency_by_group:pos_label": {"bool"},
+    "intervention_efficiency_difference_interval:pos_label": {"bool"},
+    "intervention_efficiency_difference_interval:random_state": SEEDS,
+    "intervention_efficiency_interval:pos_label": {"bool"},
+    "intervention_efficiency_interval:random_state": SEEDS,
+    "intervention_efficiency_scorer:capacity": {"10**30"},  # places, out of samples seen later
+    "net_benefit:pos_label": {"bool"},
     "GaussianNoise:scale": {"1.5", "10**30"},
     "GaussianNoise.fit:column": {"own, shorter"},
     "GaussianNoise.prepare:column": {"own, shorter"},

@@ -335,7 +335,7 @@ def discrepancy(
 def multiplicity_table(
     scores: ArrayLike,
     *,
-    base: int | ArrayLike = 0,
+    base: int | ArrayLike | None = None,
     threshold: float = 0.5,
     index: Any = None,
     tol: float = 1e-9,
@@ -347,8 +347,8 @@ def multiplicity_table(
     ----------
     scores : array-like of shape (n_models, n_samples) or (n_models, n_samples, n_classes)
         Probabilities.
-    base : int or array-like, default=0
-        The base model, as in `ambiguity`.
+    base : int or array-like, optional
+        The base model, as in `ambiguity`; the first by default.
     threshold : float, default=0.5
         As in `decisions`.
     index : array-like of shape (n_samples,), optional

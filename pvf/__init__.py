@@ -1,7 +1,13 @@
 """Reproducible model selection under the Rashomon effect."""
 
+from pvf.efficiency_display import InterventionEfficiencyDisplay
+from pvf.groups import efficiency_by_group, net_benefit
+from pvf.intervals import (
+    cases_needed,
+    intervention_efficiency_difference_interval,
+    intervention_efficiency_interval,
+)
 from pvf.metrics import (
-    InterventionEfficiencyDisplay,
     intervention_efficiency,
     intervention_efficiency_counts,
     intervention_efficiency_score,
@@ -11,6 +17,7 @@ from pvf.model_card import ModelCard, model_card
 from pvf.multiplicity import (
     MultiplicityDisplay,
     ambiguity,
+    capacity_lists,
     capacity_tail,
     decisions,
     discrepancy,
@@ -41,16 +48,22 @@ __all__ = [
     "PerturbationValidationResult",
     "PerturbedModelValidationResult",
     "ambiguity",
+    "capacity_lists",
     "capacity_tail",
+    "cases_needed",
     "decisions",
     "discrepancy",
+    "efficiency_by_group",
     "greedy_subset",
     "intervention_efficiency",
     "intervention_efficiency_counts",
+    "intervention_efficiency_difference_interval",
+    "intervention_efficiency_interval",
     "intervention_efficiency_score",
     "intervention_efficiency_scorer",
     "model_card",
     "multiplicity_table",
+    "net_benefit",
     "perturb_scores",
     "perturbation_scorer",
     "perturbation_validation",

@@ -15,47 +15,26 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal
 
 import joblib
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn import metrics
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.multiclass import type_of_target
-from sklearn.utils.validation import check_is_fitted
 
-from pvf import counts, plotting
+from pvf import counts
 from pvf._checks import (
-    check_axes,
     check_broadcast,
     check_capacity,
-    check_column,
+    check_choice,
     check_finite,
-    check_integer,
     check_interval,
     check_label,
     check_number,
-    check_numeric,
-    check_samples,
-    check_shape,
-    check_text,
-    naming,
     shown,
 )
-from pvf._seeds import Seed, generator_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-
-class _DefaultPosLabel(int):
-    """The integer 1 as a default, told apart from a 1 that the caller wrote."""
-
-
-_POS_LABEL = _DefaultPosLabel(1)
+from pvf._people import POS_LABEL, People, check_people
+from pvf._ranks import Unit, check_one_room, check_room, scalar_or_array, share_of
 
 
 def intervention_efficiency(
@@ -126,7 +105,7 @@ def intervention_efficiency(
         rest = np.where(share < 1, (gamma - share) * (pi - share * p) / (1 - share), 0.0)
         value = (share * p + rest) / (gamma * pi)
     value = np.where(gamma == 1, 1.0, np.where(undefined, np.nan, value))
-    return _scalar_or_array(value)
+    return scalar_or_array(value)
 
 
 def intervention_efficiency_counts(
@@ -199,31 +178,51 @@ def intervention_efficiency_counts(
                 f"{name} must lie between 0 and {whole_name}, got {name}={flagged[outside][0]:g} "
                 f"and {whole_name}={whole[outside][0]:g}."
             )
-    return _scalar_or_array(counts.intervention_efficiency(tp, fp, n_pos, n_neg, gamma))
+    return scalar_or_array(counts.intervention_efficiency(tp, fp, n_pos, n_neg, gamma))
 
 
 def intervention_efficiency_score(
     y_true: ArrayLike,
-    y_pred: ArrayLike,
+    y_pred: ArrayLike | None = None,
     *,
+    y_score: ArrayLike | None = None,
     capacity: ArrayLike,
-    pos_label: Any = _POS_LABEL,
+    capacity_unit: Unit = None,
+    pos_label: Any = POS_LABEL,
     sample_weight: ArrayLike | None = None,
+    values: Any = None,
     zero_division: str | float = "warn",
 ) -> NDArray[np.float64] | float:
-    """Intervention Efficiency of predicted labels, as a scikit-learn metric.
+    r"""Intervention Efficiency of predicted labels, or of a ranking, as a scikit-learn metric.
+
+    By labels (``y_pred``), as in the paper's proposition: among the flagged, and then among the
+    others, chance decides who is treated. By rank (``y_score``): the highest scores are treated;
+    those on the same level at the edge of the capacity share the places left in expectation, and
+    a fraction of a place is that fraction of the next person. Scores that differ by rounding alone
+    (:math:`4 \cdot 10^{-15}` of their size) are on one level.
 
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,)
-        True and predicted labels, of two classes.
-    capacity : float or array-like of float in (0, 1]
-        Share γ of the population that can receive an intervention.
+        True and predicted labels, of two classes (of more with ``values``).
+    y_score : array-like of shape (n_samples,)
+        Instead of ``y_pred``: risks, or any number that is higher for who goes first. With a dict
+        of ``values`` also of shape (n_samples, n_classes): probabilities of the sorted classes,
+        which rank people by their expected value.
+    capacity : float, int or array-like
+        A share γ of the population in (0, 1], or a whole number of places (an int of 2 or more).
+    capacity_unit : {"share", "places"}, optional
+        What ``capacity`` is; an int of 1 needs it. Places may be fractional where it is "places".
+        With weights a place is a weight of 1.
     pos_label : int, float, bool or str, default=1
         The label of a case. Labels such as {1, 2}, of which either could be the case, need it
         written out.
     sample_weight : array-like of shape (n_samples,), optional
         Weights, 0 or more.
+    values : dict or array-like of shape (n_samples,), optional
+        What treating a person is worth, 0 or more: of each class, or of each person, who is worth
+        nothing where he is no case. The score then is the value captured over the value captured
+        by chance. By labels, the predicted classes go in the order of their values.
     zero_division : "warn" or float, default="warn"
         What to return when ``y_true`` holds no positive, where IE has no value. "warn" refuses
         with a `ValueError`, the strongest warning, since a number there would be made up. (A
@@ -237,12 +236,15 @@ def intervention_efficiency_score(
     Raises
     ------
     ValueError
-        More than two labels, ``pos_label`` not among them or left to its default where the labels
-        are ambiguous, no positive, missing values, negative weights, capacity outside (0, 1].
+        Both or neither of ``y_pred`` and ``y_score``; more than two labels, ``pos_label`` not
+        among them or left to its default where the labels are ambiguous; no positive; missing
+        values; negative weights or values; a capacity that is no share, more places than people,
+        or an int of 1 without a unit.
 
     See Also
     --------
     intervention_efficiency_counts : The same from counts.
+    intervention_efficiency_interval : How sure it is.
 
     References
     ----------
@@ -255,32 +257,59 @@ def intervention_efficiency_score(
     >>> float(intervention_efficiency_score(y_true, y_pred, capacity=0.4, pos_label="M"))
     1.25
 
+    By rank, for two places; the last two of the first three share one:
+
+    >>> risk = [0.9, 0.6, 0.6, 0.2, 0.1]
+    >>> intervention_efficiency_score([1, 1, 0, 1, 0], y_score=risk, capacity=2)
+    1.25
+
     For model selection, see `intervention_efficiency_scorer`.
     """
-    gamma = check_capacity(capacity)
+    room = check_room(capacity, capacity_unit)
     _check_zero_division(zero_division)
-    true, pred, weight = _check_labels(y_true, y_pred, pos_label, sample_weight)
-    n_pos, n_neg = weight[true].sum(), weight[~true].sum()
-    if n_pos == 0:
+    people = check_people(y_true, y_pred, y_score, pos_label, sample_weight, values)
+    share = share_of(room, people.weight.sum())
+    if people.total == 0:
         if zero_division == "warn":
+            what = "weight" if people.plain else "weight or value"
             raise ValueError(
                 f"y_true has no positive (pos_label={pos_label!r}"
-                + (", all of its weight is 0" if true.any() else "")
+                + (f", all of its {what} is 0" if people.case.any() else "")
                 + "): Intervention Efficiency is not defined there. Pass zero_division to get a "
                 "number all the same."
             )
-        return _scalar_or_array(np.full(gamma.shape, float(zero_division)))
-    tp, fp = weight[pred & true].sum(), weight[pred & ~true].sum()
-    return _scalar_or_array(counts.intervention_efficiency(tp, fp, n_pos, n_neg, gamma))
+        return scalar_or_array(np.full(share.shape, float(zero_division)))
+    return scalar_or_array(efficiency_of(people, share))
 
 
-def intervention_efficiency_scorer(capacity: float, *, pos_label: Any = _POS_LABEL) -> Any:
+def efficiency_of(people: People, share: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return IE of people at shares of them; by labels it comes from the counts."""
+    true, weight, flagged = people.case, people.weight, people.flagged
+    if flagged is None:
+        return people.efficiency(share)
+    tp, fp = weight[flagged & true].sum(), weight[flagged & ~true].sum()
+    return counts.intervention_efficiency(tp, fp, weight[true].sum(), weight[~true].sum(), share)
+
+
+def intervention_efficiency_scorer(
+    capacity: float,
+    *,
+    by: Literal["labels", "rank"] = "labels",
+    capacity_unit: Unit = None,
+    pos_label: Any = POS_LABEL,
+) -> Any:
     """Return a scikit-learn scorer of Intervention Efficiency at one capacity.
 
     Parameters
     ----------
-    capacity : float in (0, 1]
-        Share γ of the population that can receive an intervention.
+    capacity : float or int
+        Share γ of the population in (0, 1], or a whole number of places (an int of 2 or more),
+        which is then out of the samples that are scored.
+    by : {"labels", "rank"}, default="labels"
+        Whether ``predict`` says who is treated, or the order of ``decision_function`` or
+        ``predict_proba``, as in `intervention_efficiency_score`.
+    capacity_unit : {"share", "places"}, optional
+        What ``capacity`` is; an int of 1 needs it.
     pos_label : int, float, bool or str, default=1
         The label of a case.
 
@@ -299,12 +328,34 @@ def intervention_efficiency_scorer(capacity: float, *, pos_label: Any = _POS_LAB
     >>> tree = DecisionTreeClassifier(max_depth=2, random_state=0)
     >>> cross_val_score(tree, X, y, scoring=scorer).round(2)
     array([2.34, 2.45, 2.46, 2.46, 2.55])
+    >>> by_rank = intervention_efficiency_scorer(0.1, by="rank", pos_label=0)
+    >>> cross_val_score(tree, X, y, scoring=by_rank).round(2)
+    array([2.34, 2.5 , 2.63, 2.55, 2.55])
     """
-    check_number("capacity", capacity, 0, 1, left_open=True)
+    _, are_places = check_one_room(capacity, capacity_unit)
+    check_choice("by", by, ("labels", "rank"))
     check_label("pos_label", pos_label)
-    return metrics.make_scorer(
-        intervention_efficiency_score, capacity=float(capacity), pos_label=pos_label
-    )
+    settings: dict[str, Any] = {"capacity": float(capacity), "pos_label": pos_label}
+    if are_places:
+        settings["capacity_unit"] = "places"
+    if by == "labels":
+        return metrics.make_scorer(intervention_efficiency_score, **settings)
+    methods = ("decision_function", "predict_proba")
+    return metrics.make_scorer(efficiency_by_rank, response_method=methods, **settings)
+
+
+def efficiency_by_rank(y_true: ArrayLike, y_score: ArrayLike, **settings: Any) -> Any:
+    """Intervention Efficiency of a ranking, in the order of arguments that a scorer calls with."""
+    return intervention_efficiency_score(y_true, y_score=y_score, **settings)
+
+
+def _counts_at(
+    tp: Any, fp: Any, n_pos: Any, n_neg: Any, *, capacity: Any, capacity_unit: Unit = None
+) -> NDArray[np.float64]:
+    """Return IE of counts at a capacity in either unit."""
+    n_people = np.add(n_pos, n_neg)
+    share = share_of(check_room(capacity, capacity_unit), n_people)
+    return counts.intervention_efficiency(tp, fp, n_pos, n_neg, share)
 
 
 #: Metrics that depend on counts alone, each as a function of counts and with its settings.
@@ -315,7 +366,7 @@ _OF_COUNTS: dict[Callable[..., Any], tuple[Callable[..., Any], frozenset[str]]] 
     metrics.recall_score: (counts.recall, frozenset({"zero_division"})),
     metrics.f1_score: (counts.f1, frozenset({"zero_division"})),
     metrics.fbeta_score: (counts.fbeta, frozenset({"beta", "zero_division"})),
-    intervention_efficiency_score: (counts.intervention_efficiency, frozenset({"capacity"})),
+    intervention_efficiency_score: (_counts_at, frozenset({"capacity", "capacity_unit"})),
 }
 _SCORER = re.compile(
     r"make_scorer\((\w+)(, greater_is_better=False)?, response_method='predict'(.*)\)"
@@ -354,7 +405,7 @@ def count_metric(
     case_label = settings.pop("pos_label", 1)
     if settings.pop("average", "binary") != "binary":
         return None
-    if settings.get("zero_division") == "warn" or function is counts.intervention_efficiency:
+    if settings.get("zero_division") == "warn" or function is _counts_at:
         settings.pop("zero_division", None)  # which says what to give where there is no case
     if function in (counts.accuracy, counts.balanced_accuracy):
         case_label = classes[1]
@@ -404,56 +455,7 @@ def _readings(text: str, classes: NDArray) -> Iterator[Any]:
     with suppress(ValueError):
         yield float(text)
     yield text
-    yield from (label for label in (_POS_LABEL, *classes) if str(label) == text)
-
-
-def _check_labels(
-    y_true: ArrayLike, y_pred: ArrayLike, pos_label: Any, sample_weight: ArrayLike | None
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.float64]]:
-    """Truth and prediction as booleans, and the weights."""
-    check_label("pos_label", pos_label)
-    true, pred = _label_column("y_true", y_true), _label_column("y_pred", y_pred)
-    if len(true) != len(pred):
-        raise ValueError(
-            f"y_true and y_pred must have the same length, got {len(true)} and {len(pred)}."
-        )
-    if (true.dtype.kind in "OUST") != (pred.dtype.kind in "OUST"):
-        raise ValueError(
-            f"y_true and y_pred hold labels of different types: {true.dtype} and {pred.dtype}."
-        )
-    labels = pd.unique(np.concatenate([true, pred])).tolist()
-    if len(labels) > 2:
-        raise ValueError(f"y_true and y_pred must hold two classes, got {len(labels)}: {labels}.")
-    if pos_label not in labels and len(labels) == 2:
-        raise ValueError(
-            f"pos_label={pos_label!r} is not a valid label: it should be one of {labels}."
-        )
-    if isinstance(pos_label, _DefaultPosLabel) and any(label not in (-1, 0, 1) for label in labels):
-        raise ValueError(
-            f"The labels {labels} do not say which class is the case: pass pos_label (one of them)."
-        )
-    return true == pos_label, pred == pos_label, _weights(sample_weight, len(true))
-
-
-def _weights(sample_weight: ArrayLike | None, n_samples: int) -> NDArray[np.float64]:
-    """One weight a sample: 1 where none are given."""
-    if sample_weight is None:
-        return np.ones(n_samples)
-    weight = check_interval("sample_weight", sample_weight, 0, np.inf)
-    check_shape("sample_weight", weight, (n_samples,))
-    if not weight.any():
-        raise ValueError("sample_weight must be above 0 for some sample, got 0 for all.")
-    return weight
-
-
-def _label_column(name: str, labels: ArrayLike) -> NDArray:
-    """One column of class labels, without missing values."""
-    column = check_column(name, labels)
-    if column.dtype.kind in "OT":  # an object array hides what it holds; pandas finds out
-        column = pd.Series(column, dtype=object).infer_objects().to_numpy()
-    if type_of_target(column, input_name=name).startswith("continuous"):
-        raise ValueError(f"{name} must hold class labels, got continuous values.")
-    return column
+    yield from (label for label in (POS_LABEL, *classes) if str(label) == text)
 
 
 def _check_zero_division(value: Any) -> None:
@@ -465,257 +467,3 @@ def _check_zero_division(value: Any) -> None:
     except (TypeError, ValueError) as error:
         message = f"zero_division must be 'warn' or a number, got {shown(value)}."
         raise ValueError(message) from error
-
-
-def _check_fitted_classifier(estimator: Any) -> None:
-    if isinstance(estimator, type) or not hasattr(estimator, "predict"):
-        raise TypeError(
-            f"estimator must be a fitted classifier with predict, got {shown(estimator)}."
-        )
-    try:
-        check_is_fitted(estimator)
-    except NotFittedError as error:
-        raise NotFittedError(
-            f"estimator ({type(estimator).__name__}) is not fitted: call fit with training data."
-        ) from error
-
-
-def _curve(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """One number at each capacity; NaN where there is none, which leaves a gap."""
-    array = check_numeric(name, value)
-    check_shape(name, array, shape, as_in="capacity")
-    if np.isinf(array).any():
-        raise ValueError(f"{name} must not be infinite.")
-    return array
-
-
-def _scalar_or_array(value: NDArray[np.float64]) -> NDArray[np.float64] | float:
-    return float(value) if np.ndim(value) == 0 else value
-
-
-@dataclass(eq=False)
-class InterventionEfficiencyDisplay:
-    """Intervention Efficiency over capacity, between its upper limit and chance.
-
-    Made by `from_predictions` or `from_estimator`.
-
-    Parameters
-    ----------
-    capacity : ndarray of shape (n_capacities,)
-        Capacities γ, as shares of the population.
-    efficiency : ndarray of shape (n_capacities,)
-        IE at each capacity.
-    prevalence : float
-        Share of positives; the upper limit is min(1/γ, 1/π).
-    band : tuple of two ndarray of shape (n_capacities,), optional
-        Lower and upper end of the bootstrap interval.
-    confidence_level : float, default=0.95
-        Level of the band.
-    name : str, optional
-        What the legend calls the model.
-
-    Attributes
-    ----------
-    ax_, figure_, line_
-        The Matplotlib objects, once plotted.
-
-    Examples
-    --------
-    >>> display = InterventionEfficiencyDisplay.from_predictions(
-    ...     [1, 0, 0, 1, 0], [1, 0, 1, 0, 0], capacity=[0.2, 0.4, 1.0], name="tree"
-    ... )
-    >>> display.efficiency
-    array([1.25, 1.25, 1.  ])
-    """
-
-    capacity: NDArray[np.float64]
-    efficiency: NDArray[np.float64]
-    prevalence: float
-    band: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
-    confidence_level: float = 0.95
-    name: str | None = None
-    ax_: Any = field(default=None, init=False, repr=False)
-    figure_: Any = field(default=None, init=False, repr=False)
-    line_: Any = field(default=None, init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        """Check what was given, so that a slip isn't found only when it is drawn."""
-        self.capacity = check_capacity(self.capacity)
-        check_shape("capacity", self.capacity, (-1,))
-        self.efficiency = _curve("efficiency", self.efficiency, self.capacity.shape)
-        self.prevalence = check_number("prevalence", self.prevalence, 0, 1, left_open=True)
-        check_number("confidence_level", self.confidence_level, 0, 1, left_open=True)
-        check_text("name", self.name)
-        if self.band is not None:
-            if not isinstance(self.band, tuple | list | np.ndarray) or len(self.band) != 2:
-                raise TypeError(f"band must be a pair of arrays or None, got {shown(self.band)}.")
-            low, high = (_curve("band", end, self.capacity.shape) for end in self.band)
-            self.band = (low, high)
-
-    @classmethod
-    def from_predictions(
-        cls,
-        y_true: ArrayLike,
-        y_pred: ArrayLike,
-        *,
-        capacity: ArrayLike | None = None,
-        pos_label: Any = _POS_LABEL,
-        sample_weight: ArrayLike | None = None,
-        n_bootstraps: int = 0,
-        confidence_level: float = 0.95,
-        random_state: Seed = None,
-        name: str | None = None,
-        ax: Axes | None = None,
-        **line_kwargs: Any,
-    ) -> InterventionEfficiencyDisplay:
-        """Draw IE over capacity for predicted labels.
-
-        Parameters
-        ----------
-        y_true, y_pred, pos_label, sample_weight
-            As in `intervention_efficiency_score`.
-        capacity : array-like of float in (0, 1], optional
-            Where to draw; 0.01, 0.02, ... 1 by default.
-        n_bootstraps : int, default=0
-            Resamples for the band, drawn within each class, so that the prevalence stays; 0 draws
-            no band.
-        confidence_level : float in (0, 1], default=0.95
-            Level of the percentile band.
-        random_state : int, SeedSequence, Generator, RandomState or None
-            Seed of the bootstrap.
-        name : str, optional
-            Name in the legend.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        **line_kwargs
-            Passed on to the line.
-
-        Returns
-        -------
-        InterventionEfficiencyDisplay
-        """
-        gamma = np.linspace(0.01, 1, 100) if capacity is None else check_capacity(capacity)
-        gamma = np.atleast_1d(gamma)
-        check_integer("n_bootstraps", n_bootstraps, 0)
-        check_number("confidence_level", confidence_level, 0, 1, left_open=True)
-        check_text("name", name)
-        check_axes(ax)
-        rng = generator_of(random_state)
-        efficiency = intervention_efficiency_score(
-            y_true, y_pred, capacity=gamma, pos_label=pos_label, sample_weight=sample_weight
-        )
-        true, pred, weight = _check_labels(y_true, y_pred, pos_label, sample_weight)
-        band = None
-        if n_bootstraps:
-            resampled = bootstrap_efficiency(true, pred, weight, gamma, n_bootstraps, rng)
-            tail = (1 - confidence_level) / 2
-            low, high = np.quantile(resampled, [tail, 1 - tail], axis=0)
-            band = (low, high)
-        display = cls(
-            capacity=gamma,
-            efficiency=np.asarray(efficiency),
-            prevalence=float(weight[true].sum() / weight.sum()),
-            band=band,
-            confidence_level=confidence_level,
-            name=name,
-        )
-        return display.plot(ax=ax, **line_kwargs)
-
-    @classmethod
-    def from_estimator(
-        cls, estimator: Any, X: Any, y: ArrayLike, *, name: str | None = None, **kwargs: Any
-    ) -> InterventionEfficiencyDisplay:
-        """Draw IE over capacity for a fitted classifier's ``predict``.
-
-        Parameters
-        ----------
-        estimator : fitted classifier or pipeline
-        X : array-like of shape (n_samples, n_features)
-        y : array-like of shape (n_samples,)
-        name : str, optional
-            Name in the legend; the estimator's class by default.
-        **kwargs
-            As in `from_predictions`.
-
-        Returns
-        -------
-        InterventionEfficiencyDisplay
-        """
-        _check_fitted_classifier(estimator)
-        check_samples("X", X, len(_label_column("y", y)))
-        check_text("name", name)
-        name = type(estimator).__name__ if name is None else name
-        with naming("X"):
-            predicted = estimator.predict(X)
-        return cls.from_predictions(y, predicted, name=name, **kwargs)
-
-    @property
-    def upper_limit(self) -> NDArray[np.float64]:
-        """IE of a perfect model at each capacity: min(1/γ, 1/π)."""
-        return np.minimum(1 / self.capacity, 1 / self.prevalence)
-
-    def plot(
-        self, ax: Axes | None = None, *, name: str | None = None, **line_kwargs: Any
-    ) -> InterventionEfficiencyDisplay:
-        """Draw onto ``ax``, or onto a new figure.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        name : str, optional
-            Name in the legend.
-        **line_kwargs
-            Passed on to the line.
-
-        Returns
-        -------
-        InterventionEfficiencyDisplay
-            Itself, with ``ax_``, ``figure_`` and ``line_``.
-        """
-        check_text("name", name)
-        ax = check_axes(ax) or plotting.new_axes()
-        (line,) = ax.plot(
-            self.capacity, self.efficiency, **{"label": name or self.name or "model", **line_kwargs}
-        )
-        if self.band is not None:
-            ax.fill_between(
-                self.capacity,
-                *self.band,
-                color=line.get_color(),
-                alpha=0.2,
-                linewidth=0,
-                label=f"{100 * self.confidence_level:g}% bootstrap interval",
-            )
-        # Models on the same axes share the line of chance and, at one prevalence, the limit.
-        drawn = {other.get_gid() for other in ax.lines}
-        limit = f"limit {self.prevalence:.9g} {self.capacity.min():.9g} {self.capacity.max():.9g}"
-        grey: dict[str, Any] = {"color": "0.35", "linewidth": 1}
-        if limit not in drawn:
-            ax.plot(self.capacity, self.upper_limit, "--", label="perfect model", gid=limit, **grey)
-        if "chance" not in drawn:
-            ax.axhline(1, linestyle=":", label="random choice", gid="chance", **grey)
-        ax.set(
-            xlabel="capacity γ (share of the population)",
-            ylabel="Intervention Efficiency (ratio to random choice)",
-        )
-        plotting.as_written(ax.legend(frameon=False).get_texts())
-        self.ax_, self.figure_, self.line_ = ax, ax.figure, line
-        return self
-
-
-def bootstrap_efficiency(
-    true: NDArray[np.bool_],
-    pred: NDArray[np.bool_],
-    weight: NDArray[np.float64],
-    gamma: NDArray[np.float64],
-    n_bootstraps: int,
-    rng: np.random.Generator,
-) -> NDArray[np.float64]:
-    """IE of resamples within each class, of shape (n_bootstraps, n_capacities)."""
-    totals = []
-    for is_class in (true & (weight > 0), ~true & (weight > 0)):
-        flagged, whole = (weight * pred)[is_class], weight[is_class]
-        draws = (rng.integers(max(len(whole), 1), size=len(whole)) for _ in range(n_bootstraps))
-        totals.append([(flagged[draw].sum(), whole[draw].sum()) for draw in draws])
-    (tp, n_pos), (fp, n_neg) = np.moveaxis(np.array(totals, dtype=float), 2, 1)[..., None]
-    return counts.intervention_efficiency(tp, fp, n_pos, n_neg, gamma)

@@ -494,7 +494,8 @@ def _check_same_scores(
 
 
 def _capacity(capacity: float | None, scorer: Callable[..., float] | None) -> float | None:
-    of_scorer = getattr(scorer, "_kwargs", {}).get("capacity")
+    settings = getattr(scorer, "_kwargs", {})
+    of_scorer = None if "capacity_unit" in settings else settings.get("capacity")
     of_scorer = of_scorer if isinstance(of_scorer, numbers.Real) else None
     if capacity is None:
         return None if of_scorer is None else float(of_scorer)

@@ -4,6 +4,7 @@ from pvf.multiplicity.capacity import capacity_tail, rashomon_capacity
 from pvf.multiplicity.display import MultiplicityDisplay
 from pvf.multiplicity.measures import (
     ambiguity,
+    capacity_lists,
     decisions,
     discrepancy,
     multiplicity_table,
@@ -15,6 +16,7 @@ from pvf.multiplicity.subset import greedy_subset
 __all__ = [
     "MultiplicityDisplay",
     "ambiguity",
+    "capacity_lists",
     "capacity_tail",
     "decisions",
     "discrepancy",

@@ -9,7 +9,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from pvf._checks import check_finite, check_n_jobs, check_number, naming
+from pvf._checks import (
+    check_finite,
+    check_n_jobs,
+    check_number,
+    check_numeric,
+    check_shape,
+    naming,
+)
+from pvf._ranks import Unit, chances, check_one_room, check_scores, check_unit, share_of
 from pvf.multiplicity.capacity import rashomon_capacity
 from pvf.multiplicity.scores import (
     Array,
@@ -132,15 +140,49 @@ def _labels(array: NDArray[Any], threshold: float) -> NDArray[np.intp]:
     return class_scores(array).argmax(axis=2)
 
 
-def _differing(scores: ArrayLike, base: int | ArrayLike, threshold: float) -> NDArray[np.bool_]:
-    """Return where a model's decision differs from the base model's, (models × samples)."""
+def _base_row(table: NDArray[Any], base: Any, losses: ArrayLike | None) -> int | None:
+    """Return which model is the base, or None where its scores are given."""
+    if losses is not None:
+        of_models = check_finite("losses", losses)
+        check_shape("losses", of_models, (len(table),), as_in="scores")
+        if base is None:
+            return int(of_models.argmin())
+    base = 0 if base is None else base
+    if not isinstance(base, numbers.Integral) or isinstance(base, bool | np.bool_):
+        return None
+    row = int(base)
+    if not -len(table) <= row < len(table):
+        raise ValueError(f"base must be an index below {len(table)}, got {row}.")
+    return row
+
+
+def _differing(
+    scores: ArrayLike,
+    base: int | ArrayLike | None,
+    threshold: float = 0.5,
+    losses: ArrayLike | None = None,
+    capacity: float | None = None,
+    capacity_unit: Unit = None,
+) -> NDArray[Any]:
+    """Return how far a model's decision is from the base model's, 0 to 1, (models × samples)."""
+    check_unit(capacity_unit)
+    if capacity is not None:
+        if threshold != 0.5:
+            raise ValueError(f"threshold must be left out with a capacity, got {threshold}.")
+        found = _list_chances(scores, capacity, capacity_unit)
+        row = _base_row(found, base, losses)
+        if row is None:
+            with naming("base"):
+                of_base = _list_chances(np.asarray(base)[None], capacity, capacity_unit)
+                check_shape("base", of_base[0], (found.shape[1],), as_in="scores")
+        away = np.abs(found - (of_base if row is None else found[row]))
+        return np.where(away > 1e-9, away, 0.0)
     array = as_scores(scores)
     labels = _labels(array, threshold)
-    if isinstance(base, numbers.Integral) and not isinstance(base, bool | np.bool_):
-        if not -len(labels) <= base < len(labels):
-            raise ValueError(f"base must be an index below {len(labels)}, got {base}.")
-        return labels != labels[int(base)]
-    of_base = numbers_of("base", base)
+    row = _base_row(labels, base, losses)
+    if row is not None:
+        return labels != labels[row]
+    of_base = numbers_of("base", base)  # type: ignore[arg-type]
     if of_base.shape != array.shape[1:]:
         raise ValueError(
             f"base must be an index or scores of shape {array.shape[1:]}, got {of_base.shape}."
@@ -149,61 +191,151 @@ def _differing(scores: ArrayLike, base: int | ArrayLike, threshold: float) -> ND
         return labels != _labels(of_base[None], threshold)
 
 
-def ambiguity(scores: ArrayLike, *, base: int | ArrayLike = 0, threshold: float = 0.5) -> float:
+def _list_chances(scores: ArrayLike, capacity: Any, unit: Unit) -> Array:
+    """Return each person's chance of a place on each model's list, (models × samples)."""
+    room = check_one_room(capacity, unit)
+    array = check_numeric("scores", scores)
+    if array.ndim == 3 and array.shape[2] == 2:
+        array = array[:, :, 1]
+    check_shape("scores", array, (-1, -1))
+    rows = [check_scores("scores", row, array.shape[1]) for row in array]
+    weight = np.ones(array.shape[1])
+    share = float(share_of(room, array.shape[1]))
+    return np.array([chances(row, weight, share) for row in rows])
+
+
+def capacity_lists(
+    scores: ArrayLike,
+    capacity: float,
+    *,
+    capacity_unit: Unit = None,
+    index: Any = None,
+) -> pd.DataFrame:
+    """Who is on every model's list of limited length, on some, on none.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_models, n_samples) or (n_models, n_samples, 2)
+        Any numbers that are higher for who goes first.
+    capacity : float or int
+        A share of the people in (0, 1], or a whole number of places (an int of 2 or more).
+    capacity_unit : {"share", "places"}, optional
+        What ``capacity`` is; an int of 1 needs it.
+    index : array-like of shape (n_samples,), optional
+        Names of the samples.
+
+    Returns
+    -------
+    DataFrame
+        One row a sample: ``lists``, which is "every", "some" or "none"; ``share``, the mean over
+        the models of the chance of a place; ``lowest`` and ``highest`` such chance. Ties at the
+        edge of a list share its places, so that a chance may lie between 0 and 1.
+
+    Examples
+    --------
+    >>> scores = [[0.9, 0.8, 0.3, 0.1], [0.9, 0.2, 0.7, 0.1]]
+    >>> print(capacity_lists(scores, 2, index=["ann", "bob", "cat", "dan"]))
+         lists  share  lowest  highest
+    ann  every    1.0     1.0      1.0
+    bob   some    0.5     0.0      1.0
+    cat   some    0.5     0.0      1.0
+    dan   none    0.0     0.0      0.0
+    """
+    found = _list_chances(scores, capacity, capacity_unit)
+    if index is not None:
+        check_sample_names("index", index, found.shape[1])
+    lowest, highest = found.min(axis=0), found.max(axis=0)
+    lists = np.where(lowest > 1 - 1e-9, "every", np.where(highest < 1e-9, "none", "some"))
+    columns = {"lists": lists, "share": found.mean(axis=0), "lowest": lowest, "highest": highest}
+    table = pd.DataFrame(columns, index=index)
+    return table.rename_axis(index="sample") if index is None else table
+
+
+def ambiguity(
+    scores: ArrayLike,
+    *,
+    base: int | ArrayLike | None = None,
+    threshold: float = 0.5,
+    losses: ArrayLike | None = None,
+    capacity: float | None = None,
+    capacity_unit: Unit = None,
+) -> float:
     """Share of samples that some model decides differently from the base model, equation (2).
 
     Parameters
     ----------
     scores : array-like of shape (n_models, n_samples) or (n_models, n_samples, n_classes)
-        Probabilities.
-    base : int or array-like, default=0
-        Index of the base model, or the scores of one that is not in the set. Any model of the set
-        gives the same ambiguity: it is the share of samples without a unanimous decision.
+        Probabilities; with a capacity any numbers that are higher for who goes first.
+    base : int or array-like, optional
+        Index of the base model, or the scores of one that is not in the set; by default the one
+        of the smallest loss, or the first where no losses are given. Any model of the set gives
+        the same ambiguity: it is the share of samples without a unanimous decision.
     threshold : float, default=0.5
         As in `decisions`.
+    losses : array-like of shape (n_models,), optional
+        Loss of each model, of which the best is the base.
+    capacity : float or int, optional
+        Decide by rank: who is on the list of so many, as in `capacity_lists`.
+    capacity_unit : {"share", "places"}, optional
+        What ``capacity`` is.
 
     Returns
     -------
     float
-        From 0 to 1.
+        From 0 to 1. By rank a sample counts where its chance of a place differs.
 
     Examples
     --------
     >>> ambiguity([[0.2, 0.6, 0.9], [0.4, 0.4, 0.8], [0.3, 0.7, 0.3]])
     0.6666666666666666
+    >>> ambiguity([[0.2, 0.6, 0.9], [0.4, 0.3, 0.8], [0.3, 0.7, 0.5]], capacity=2)
+    0.6666666666666666
     """
-    return float(_differing(scores, base, threshold).any(axis=0).mean())
+    differs = _differing(scores, base, threshold, losses, capacity, capacity_unit)
+    return float((differs > 0).any(axis=0).mean())
 
 
-def discrepancy(scores: ArrayLike, *, base: int | ArrayLike = 0, threshold: float = 0.5) -> float:
+def discrepancy(
+    scores: ArrayLike,
+    *,
+    base: int | ArrayLike | None = None,
+    threshold: float = 0.5,
+    losses: ArrayLike | None = None,
+    capacity: float | None = None,
+    capacity_unit: Unit = None,
+) -> float:
     """Largest share of decisions that change when one model replaces the base, equation (2).
 
     Parameters
     ----------
-    scores : array-like of shape (n_models, n_samples) or (n_models, n_samples, n_classes)
-        Probabilities.
-    base : int or array-like, default=0
-        Index of the base model, or the scores of one that is not in the set.
-    threshold : float, default=0.5
-        As in `decisions`.
+    scores, threshold, losses, capacity, capacity_unit
+        As in `ambiguity`.
+    base : int or array-like, optional
+        Index of the base model, or the scores of one that is not in the set; by default the one
+        of the smallest loss, or the first where no losses are given.
 
     Returns
     -------
     float
-        From 0 to 1, at most the ambiguity.
+        From 0 to 1, at most the ambiguity. By rank a sample counts by how much its chance of a
+        place changes; each place that changes hands changes two.
 
     Examples
     --------
-    >>> discrepancy([[0.2, 0.6, 0.9], [0.4, 0.4, 0.8], [0.3, 0.7, 0.3]])
+    >>> scores = [[0.2, 0.6, 0.9], [0.4, 0.4, 0.8], [0.3, 0.7, 0.3]]
+    >>> discrepancy(scores)
     0.3333333333333333
+    >>> discrepancy(scores, losses=[0.3, 0.2, 0.4])
+    0.6666666666666666
     """
-    return float(_differing(scores, base, threshold).mean(axis=1).max())
+    differs = _differing(scores, base, threshold, losses, capacity, capacity_unit)
+    return float(differs.mean(axis=1).max())
 
 
 def multiplicity_table(
     scores: ArrayLike,
     *,
-    base: int | ArrayLike = 0,
+    base: int | ArrayLike | None = None,
     threshold: float = 0.5,
     index: Any = None,
     tol: float = 1e-9,
@@ -215,8 +347,8 @@ def multiplicity_table(
     ----------
     scores : array-like of shape (n_models, n_samples) or (n_models, n_samples, n_classes)
         Probabilities.
-    base : int or array-like, default=0
-        The base model, as in `ambiguity`.
+    base : int or array-like, optional
+        The base model, as in `ambiguity`; the first by default.
     threshold : float, default=0.5
         As in `decisions`.
     index : array-like of shape (n_samples,), optional

@@ -78,10 +78,15 @@ def greedy_subset(
     path = [growing.add(start)]
     while len(chosen) < size:
         left = np.setdiff1d(np.arange(n_models), chosen)
-        gains = [growing.mean_with(candidate) for candidate in left]
-        chosen.append(int(left[int(np.argmax(gains))]))
+        candidates = growing.promising(left)
+        means = [growing.mean_with(candidate) for candidate in candidates]
+        chosen.append(int(candidates[int(np.argmax(means))]))
         path.append(growing.add(chosen[-1]))
     return (np.array(chosen), np.array(path)) if return_path else np.array(chosen)
+
+
+#: The quick capacity is off by less; who is behind by more can't be the best.
+QUICK_ERROR = 1e-7
 
 
 class _GrowingTwo:
@@ -89,9 +94,17 @@ class _GrowingTwo:
 
     def __init__(self, positive: Array) -> None:
         self.positive = positive
+        self.entropy = _channel.binary_entropy(positive)
         self.low = np.full(positive.shape[1], np.inf)
         self.high = np.full(positive.shape[1], -np.inf)
+        self.entropy_at_low, self.entropy_at_high = np.zeros((2, positive.shape[1]))
         self.capacity = np.ones(positive.shape[1])
+        self.quick = np.ones(positive.shape)  # of each sample with each model added
+
+    def promising(self, left: NDArray[np.intp]) -> NDArray[np.intp]:
+        """Return the models that may be the best to add."""
+        means = self.quick.mean(axis=1)[left]
+        return left[means >= means.max() - 2 * QUICK_ERROR]
 
     def _with(self, model: int) -> Array:
         score = self.positive[model]
@@ -107,9 +120,38 @@ class _GrowingTwo:
 
     def add(self, model: int) -> float:
         self.capacity = self._with(model)
-        self.low = np.minimum(self.low, self.positive[model])
-        self.high = np.maximum(self.high, self.positive[model])
+        score, entropy = self.positive[model], self.entropy[model]
+        below, above = score < self.low, score > self.high
+        self.low, self.high = np.where(below, score, self.low), np.where(above, score, self.high)
+        self.entropy_at_low = np.where(below, entropy, self.entropy_at_low)
+        self.entropy_at_high = np.where(above, entropy, self.entropy_at_high)
+        # Where the extremes stay, so does what each model would add.
+        for columns in np.array_split(
+            np.flatnonzero(below | above), 1 + self.positive.size // 2**20
+        ):
+            self.quick[:, columns] = self._quick(columns)
         return float(self.capacity.mean())
+
+    def _quick(self, columns: NDArray[np.intp]) -> Array:
+        """Return the capacity of some samples with each model added, by the closed form.
+
+        A capacity C in nats is the log of e^u + e^v, where u and v give both rows, p at their
+        class probabilities, the value of minus their entropy. The quotient loses digits for rows
+        that nearly agree, whose capacity is 1 within its error.
+        """
+        score, low, high = self.positive[:, columns], self.low[columns], self.high[columns]
+        found = np.tile(self.capacity[columns], (len(score), 1))
+        for outside, end, of_end in (
+            (score < low, high, self.entropy_at_high[columns]),
+            (score > high, low, self.entropy_at_low[columns]),
+        ):
+            models, samples = np.nonzero(outside & (np.abs(score - end) > 1e-8))
+            one, other = score[models, samples], end[samples]
+            of_one = self.entropy[models, columns[samples]]
+            slope = (of_end[samples] - of_one) / (other - one)
+            first = one * slope - of_one
+            found[models, samples] = np.exp(first) + np.exp(first - slope)
+        return found
 
 
 class _GrowingMany:
@@ -122,6 +164,9 @@ class _GrowingMany:
         self.upper = np.full(len(rows), -1.0)
         self.centre = np.full((len(rows), rows.shape[2]), 1 / rows.shape[2])
         self.capacity = np.ones(len(rows))
+
+    def promising(self, left: NDArray[np.intp]) -> NDArray[np.intp]:
+        return left
 
     def _solve(self, model: int) -> tuple[NDArray[np.intp], Array, Array, Array]:
         """Return which samples the model changes, with their new bounds and centres."""

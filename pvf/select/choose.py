@@ -24,10 +24,8 @@ from threadpoolctl import threadpool_limits
 
 from pvf import counts
 from pvf._checks import check_integer, check_number
-from pvf.metrics import (
-    bootstrap_efficiency,
-    intervention_efficiency_scorer,
-)
+from pvf.intervals import bootstrap_efficiency
+from pvf.metrics import intervention_efficiency_scorer
 from pvf.multiplicity import ambiguity, multiplicity_table, rashomon_set
 from pvf.perturbation import (
     CellMechanism,

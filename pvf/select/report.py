@@ -18,7 +18,8 @@ import pandas as pd
 
 import pvf
 from pvf import plotting, render
-from pvf.metrics import InterventionEfficiencyDisplay, intervention_efficiency_score
+from pvf.efficiency_display import InterventionEfficiencyDisplay
+from pvf.metrics import intervention_efficiency_score
 from pvf.model_card import ModelCard
 from pvf.multiplicity import MultiplicityDisplay
 from pvf.plotting import Figure

@@ -93,6 +93,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {**LABELS, "capacity": np.array([0.2, 0.5]), "sample_weight": np.ones(5)},
     ),
     "InterventionEfficiencyDisplay.plot": (DRAWN.plot, {}),
+    "InterventionEfficiencyDisplay.to_frame": (DRAWN.to_frame, {}),
     "ModelCard": (
         pvf.ModelCard,
         {"title": CARD.title, "facts": CARD.facts, "details": CARD.details},
@@ -148,6 +149,36 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "ambiguity": (pvf.ambiguity, {"scores": SCORES}),
     "capacity_tail": (pvf.capacity_tail, {"capacity": np.array([1.0, 1.5]), "share": 0.5}),
     "cross_validation_criterion": (pvf.selection.cross_validation_criterion, {}),
+    "capacity_lists": (pvf.capacity_lists, {"scores": SCORES, "capacity": 0.5}),
+    "cases_needed": (
+        pvf.cases_needed,
+        {"efficiency": 2.0, "half_width": 0.5, "capacity": 0.2, "prevalence": 0.3},
+    ),
+    "efficiency_by_group": (
+        pvf.efficiency_by_group,
+        {**LABELS, "groups": np.array(list("aabbb")), "capacity": 0.4},
+    ),
+    "intervention_efficiency_difference_interval": (
+        pvf.intervention_efficiency_difference_interval,
+        {
+            "y_true": LABELS["y_true"],
+            "first": LABELS["y_pred"],
+            "second": LABELS["y_true"],
+            "capacity": 0.4,
+        },
+    ),
+    "intervention_efficiency_interval": (
+        pvf.intervention_efficiency_interval,
+        {**LABELS, "capacity": 0.4},
+    ),
+    "net_benefit": (
+        pvf.net_benefit,
+        {
+            "y_true": LABELS["y_true"],
+            "y_score": np.array([0.9, 0.4, 0.3, 0.6, 0.1]),
+            "threshold": 0.2,
+        },
+    ),
     "decisions": (pvf.decisions, {"scores": SCORES}),
     "discrepancy": (pvf.discrepancy, {"scores": SCORES}),
     "flip_labels": (pvf.pmv.flip_labels, {"y": Y, "noise_level": 0.2}),
@@ -291,6 +322,18 @@ SEEDS = {"10**30"}  # a seed has no upper end
 
 #: What is meant to be taken, strange as it looks. ``None`` where it is the default needs no line.
 LEGAL: dict[str, set[str]] = {
+    "InterventionEfficiencyDisplay:n_people": {"1.5", "10**30"},  # weights
+    "capacity_lists:scores": {"three axes", "own, shorter", "own, an inf"},
+    "cases_needed:efficiency": {"1.5"},
+    "cases_needed:half_width": {"1.5", "10**30"},
+    "efficiency_by_group:groups": {"own, a cell of text"},
+    "efficiency_by_group:pos_label": {"bool"},
+    "intervention_efficiency_difference_interval:pos_label": {"bool"},
+    "intervention_efficiency_difference_interval:random_state": SEEDS,
+    "intervention_efficiency_interval:pos_label": {"bool"},
+    "intervention_efficiency_interval:random_state": SEEDS,
+    "intervention_efficiency_scorer:capacity": {"10**30"},  # places, out of samples seen later
+    "net_benefit:pos_label": {"bool"},
     "GaussianNoise:scale": {"1.5", "10**30"},
     "GaussianNoise.fit:column": {"own, shorter"},
     "GaussianNoise.prepare:column": {"own, shorter"},

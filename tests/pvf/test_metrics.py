@@ -462,7 +462,7 @@ def test_capacity_as_a_vector():
         assert values.shape == np.shape(capacity)
         for value, gamma in zip(values.flat, np.asarray(capacity).flat, strict=True):
             assert value == intervention_efficiency_score(TRUTH, PREDICTED, capacity=gamma)
-    for capacity in (0.4, np.float32(0.5), np.array(0.4), 1):
+    for capacity in (0.4, np.float32(0.5), np.array(0.4), 1.0):
         assert type(intervention_efficiency_score(TRUTH, PREDICTED, capacity=capacity)) is float
 
 
@@ -592,7 +592,9 @@ def test_scorer_takes_weights_and_labels(data):
 @pytest.mark.parametrize(
     ("capacity", "error", "says"),
     [
-        (0, ValueError, r"capacity must be finite and in \(0, 1\], got 0"),
+        (0, ValueError, r"capacity must be finite and at least 0, got 0"),
+        (0.0, ValueError, r"capacity must be finite and in \(0, 1\], got 0"),
+        (1, ValueError, r"capacity=1 may mean everybody or one place"),
         (-0.1, ValueError, r"in \(0, 1\], got -0.1"),
         (1.1, ValueError, r"in \(0, 1\], got 1.1"),
         (np.nan, ValueError, r"got nan"),
@@ -787,7 +789,7 @@ def test_constant_model_from_scikit_learn(data):
     X, y = data
     for constant in (0, 1):
         model = DummyClassifier(strategy="constant", constant=constant).fit(X, y)
-        for capacity in (0.05, 0.5, 1):
+        for capacity in (0.05, 0.5, 1.0):
             assert intervention_efficiency_scorer(capacity)(model, X, y) == 1
 
 

@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from pvf import plotting
-from pvf.metrics import InterventionEfficiencyDisplay, intervention_efficiency_counts
+from pvf.efficiency_display import InterventionEfficiencyDisplay
+from pvf.metrics import intervention_efficiency_counts
 from studies.kit.show import MARKERS, finished, panels, points
 from studies.pvf2026.efficiency.proof import Identity
 from studies.pvf2026.efficiency.run import z_scores

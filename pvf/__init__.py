@@ -20,7 +20,19 @@ from pvf.multiplicity import (
     rashomon_capacity,
     rashomon_set,
 )
-from pvf.perturbation import GaussianNoise, NominalFlip, OrdinalShift, Perturbation
+from pvf.perturbation import (
+    CorrelatedNoise,
+    GaussianNoise,
+    Mechanism,
+    Misclassification,
+    Missingness,
+    NominalFlip,
+    OrdinalShift,
+    Perturbation,
+    RelativeNoise,
+    RoundingError,
+    WhereObserved,
+)
 from pvf.pmv import PerturbedModelValidationResult, perturbed_model_validation, pmv_scorer
 from pvf.validation import (
     PerturbationValidationResult,
@@ -31,8 +43,12 @@ from pvf.validation import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "CorrelatedNoise",
     "GaussianNoise",
     "InterventionEfficiencyDisplay",
+    "Mechanism",
+    "Misclassification",
+    "Missingness",
     "ModelCard",
     "MultiplicityDisplay",
     "NominalFlip",
@@ -40,6 +56,9 @@ __all__ = [
     "Perturbation",
     "PerturbationValidationResult",
     "PerturbedModelValidationResult",
+    "RelativeNoise",
+    "RoundingError",
+    "WhereObserved",
     "ambiguity",
     "capacity_tail",
     "decisions",

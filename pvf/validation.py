@@ -6,7 +6,6 @@ predicts that table once, and a metric that depends on counts is computed for al
 
 from __future__ import annotations
 
-import copy
 import functools
 import itertools
 import numbers
@@ -43,7 +42,13 @@ from pvf._checks import (
 )
 from pvf._seeds import seed_sequence
 from pvf.metrics import count_metric
-from pvf.perturbation import Perturbation, TableSampler
+from pvf.perturbation import (
+    JointPerturbation,
+    TableSampler,
+    check_perturbation,
+    fitted_perturbation,
+    sampler_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -195,7 +200,7 @@ def perturbation_validation(
     X: Any,
     y: ArrayLike,
     *,
-    perturbation: Perturbation,
+    perturbation: JointPerturbation,
     scoring: str | Callable[..., float],
     n_sets: int = 100,
     n_replicas: int = 7,
@@ -302,7 +307,7 @@ def perturbation_validation(
     check_n_jobs(n_jobs)
     budget = check_number("memory_budget", memory_budget, 1) * 2**20
     seed = seed_sequence(random_state)
-    sampler = _fitted_perturbation(perturbation, X).prepare(X)
+    sampler = sampler_of(fitted_perturbation(perturbation, X), X)
     blocks = _BlockScorer(labels, scorer)
 
     # The scorer's own errors and warnings come first, and once.
@@ -361,7 +366,7 @@ def _all_scores(
 def perturbation_scorer(
     scoring: str | Callable[..., float],
     *,
-    perturbation: Perturbation,
+    perturbation: JointPerturbation,
     n_sets: int = 100,
     n_replicas: int = 7,
     aggregate: float | Callable[[NDArray[np.float64]], float] = 0.25,
@@ -407,7 +412,7 @@ def perturbation_scorer(
     check_integer("n_replicas", n_replicas, 1)
     _check_aggregate(aggregate)
     check_scorer(scoring)
-    _check_perturbation(perturbation)
+    check_perturbation(perturbation)
     return _PerturbationScorer(
         scoring, perturbation, n_sets, n_replicas, aggregate, int(random_state)
     )
@@ -418,14 +423,17 @@ class _PerturbationScorer:
     """A scorer that is picklable and prints its settings."""
 
     scoring: str | Callable[..., float]
-    perturbation: Perturbation
+    perturbation: JointPerturbation
     n_sets: int
     n_replicas: int
     aggregate: float | Callable[[NDArray[np.float64]], float]
     random_state: int
 
     def __call__(self, estimator: Any, X: Any, y: ArrayLike) -> float:
-        result = perturbation_validation([estimator], X, y, **vars(self))
+        # a fold of few rows may show one category only, and still gets its score
+        perturbation = fitted_perturbation(self.perturbation, X, constant="keep")
+        settings = vars(self) | {"perturbation": perturbation}
+        result = perturbation_validation([estimator], X, y, **settings)
         return float(result.aggregated[0])
 
 
@@ -771,15 +779,3 @@ def _check_aggregate(aggregate: Any) -> None:
             f"got {shown(aggregate)}."
         )
     check_number("aggregate", aggregate, 0, 1)
-
-
-def _check_perturbation(perturbation: Any) -> Perturbation:
-    if not isinstance(perturbation, Perturbation):
-        raise TypeError(f"perturbation must be a Perturbation, got {perturbation!r}.")
-    return perturbation
-
-
-def _fitted_perturbation(perturbation: Any, X: Any) -> Perturbation:
-    if hasattr(_check_perturbation(perturbation), "mechanisms_"):
-        return perturbation
-    return copy.copy(perturbation).fit(X)

@@ -36,6 +36,7 @@ from pvf.perturbation import (
 from pvf.pmv import PerturbedModelValidationResult, perturbed_model_validation, pmv_scorer
 from pvf.validation import (
     PerturbationValidationResult,
+    PerturbationValidationResults,
     perturbation_scorer,
     perturbation_validation,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "OrdinalShift",
     "Perturbation",
     "PerturbationValidationResult",
+    "PerturbationValidationResults",
     "PerturbedModelValidationResult",
     "RelativeNoise",
     "RoundingError",

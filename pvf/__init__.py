@@ -27,10 +27,23 @@ from pvf.multiplicity import (
     rashomon_capacity,
     rashomon_set,
 )
-from pvf.perturbation import GaussianNoise, NominalFlip, OrdinalShift, Perturbation
+from pvf.perturbation import (
+    CorrelatedNoise,
+    GaussianNoise,
+    Mechanism,
+    Misclassification,
+    Missingness,
+    NominalFlip,
+    OrdinalShift,
+    Perturbation,
+    RelativeNoise,
+    RoundingError,
+    WhereObserved,
+)
 from pvf.pmv import PerturbedModelValidationResult, perturbed_model_validation, pmv_scorer
 from pvf.validation import (
     PerturbationValidationResult,
+    PerturbationValidationResults,
     perturbation_scorer,
     perturbation_validation,
 )
@@ -38,15 +51,23 @@ from pvf.validation import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "CorrelatedNoise",
     "GaussianNoise",
     "InterventionEfficiencyDisplay",
+    "Mechanism",
+    "Misclassification",
+    "Missingness",
     "ModelCard",
     "MultiplicityDisplay",
     "NominalFlip",
     "OrdinalShift",
     "Perturbation",
     "PerturbationValidationResult",
+    "PerturbationValidationResults",
     "PerturbedModelValidationResult",
+    "RelativeNoise",
+    "RoundingError",
+    "WhereObserved",
     "ambiguity",
     "capacity_lists",
     "capacity_tail",

@@ -227,11 +227,20 @@ def check_table(name: str, value: Any) -> Any:
         table, given = value, value.select_dtypes("complex").columns.tolist()
         if given:
             raise TypeError(f"{name} must not be complex, got the columns {given}.")
+        if any(isinstance(dtype, pd.SparseDtype) for dtype in value.dtypes):
+            raise TypeError(
+                f"{name} must be a dense table, got sparse columns: pass {name}.sparse.to_dense()."
+            )
     else:
         if _is_masked(value):
             raise ValueError(f"{name} must not be missing, got masked values.")
         if sparse.issparse(value):
-            raise ValueError(_no_table(name, value, value.ndim))
+            raise ValueError(f"{_no_table(name, value, value.ndim)} Pass {name}.toarray().")
+        if hasattr(value, "to_pandas"):  # polars, pyarrow: their names and types would be lost
+            raise TypeError(
+                f"{name} must be a pandas frame or an array, got {type(value).__module__}."
+                f"{type(value).__name__}: pass {name}.to_pandas()."
+            )
         table = check_array(name, value)
     if table.ndim != 2:
         raise ValueError(_no_table(name, value, table.ndim))

@@ -1,28 +1,24 @@
-"""How one feature is perturbed, and how a table of mixed features is (section 3.2 of the paper).
+"""How a table of mixed features is perturbed (section 3.2 of the paper), column by column.
 
-A mechanism has two methods: ``fit(column)`` learns what it needs from training data, and
-``sample(column, size, rng)`` returns ``size`` perturbed copies of a column. Anything with these
-two methods works in a `Perturbation`.
+The mechanisms themselves are in `pvf.mechanisms`; anything with their two methods works here.
 """
 
 from __future__ import annotations
 
 import copy
-import functools
-from abc import ABC, abstractmethod
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import Any, Literal, Protocol, Self, TypeGuard, runtime_checkable
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import gen_batches
 
 from pvf._checks import (
-    check_array,
-    check_finite,
+    check_choice,
     check_integer,
     check_number,
     check_rng,
@@ -30,359 +26,60 @@ from pvf._checks import (
     naming,
     shown,
 )
+from pvf._settings import Settings
+from pvf.mechanisms import (
+    CellMechanism,
+    CorrelatedNoise,
+    GaussianNoise,
+    Mechanism,
+    Misclassification,
+    Missingness,
+    NominalFlip,
+    OrdinalShift,
+    RelativeNoise,
+    RoundingError,
+    UnchangeableError,
+    WhereObserved,
+    fit_observed,
+    makes_cells,
+    prepare_observed,
+)
+
+__all__ = [
+    "CellMechanism",
+    "CorrelatedNoise",
+    "GaussianNoise",
+    "JointPerturbation",
+    "Mechanism",
+    "Misclassification",
+    "Missingness",
+    "NominalFlip",
+    "OrdinalShift",
+    "Perturbation",
+    "RelativeNoise",
+    "RoundingError",
+    "TableSampler",
+    "WhereObserved",
+    "check_perturbation",
+    "fitted_perturbation",
+    "sampler_of",
+]
+
+Mechanisms = Mapping[Any, Mechanism] | Sequence[tuple[Any, Mechanism]] | Mechanism
 
 
 @runtime_checkable
-class Mechanism(Protocol):
-    """What `Perturbation` needs of a mechanism."""
+class JointPerturbation(Protocol):
+    """What perturbs a whole table in its own way; a `Perturbation` is one."""
 
-    def fit(self, column: Any) -> Any:
-        """Learn from a column of training data."""
+    def fit(self, X: Any) -> Any:
+        """Learn from training data."""
 
-    def sample(self, column: Any, size: int, rng: np.random.Generator) -> Any:
-        """Return ``size`` perturbed copies of ``column``, of shape (size, n_samples)."""
+    def sample(self, X: Any, n_replicas: int, rng: np.random.Generator) -> Any:
+        """Return perturbed copies, one below the other: n_replicas * n_samples rows."""
 
 
-class CellMechanism(ABC):
-    """A mechanism that turns one random number a cell into the cell's perturbed value.
-
-    Such numbers can be drawn for many columns in one call and turned into values for many sets
-    in another; the result is the same as column by column and set by set.
-    """
-
-    source: ClassVar[str]  # the Generator's method that draws the numbers
-
-    def sample(self, column: ArrayLike, size: int, rng: np.random.Generator) -> NDArray:
-        """Return perturbed copies of a column.
-
-        Parameters
-        ----------
-        column : array-like of shape (n_samples,)
-        size : int
-            Number of copies.
-        rng : numpy Generator
-
-        Returns
-        -------
-        ndarray of shape (size, n_samples)
-            Of the column's own kind of values; `GaussianNoise` makes whole numbers float64.
-
-        Raises
-        ------
-        ValueError, TypeError
-            A value is missing, infinite, not seen at `fit`, or of the wrong kind.
-        NotFittedError
-            The mechanism learns from data, and `fit` has not been called.
-        """
-        check_integer("size", size, 1)
-        check_rng(rng)
-        series = _some(column)
-        transform = self.prepare(series)
-        return transform(getattr(rng, self.source)((size, len(series))))
-
-    @abstractmethod
-    def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
-        """Check a column once, to perturb it many times.
-
-        Parameters
-        ----------
-        column : array-like of shape (n_samples,)
-
-        Returns
-        -------
-        callable
-            Turns random numbers of shape (size, n_samples), drawn by the generator's method
-            ``source``, into as many copies of the column.
-        """
-
-
-class GaussianNoise(CellMechanism):
-    """Add independent noise from N(0, scale²) to a numeric feature.
-
-    Parameters
-    ----------
-    scale : float
-        Standard deviation σ, 0 or more, in the units of the feature as the perturbation meets it.
-
-    References
-    ----------
-    Zhang, Tran and Weng (2026), section 3.2, mechanism 1.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> GaussianNoise(0.1).fit([1.0, 2.0]).sample([1.0, 2.0], 3, rng).round(2)
-    array([[1.01, 1.99],
-           [1.06, 2.01],
-           [0.95, 2.04]])
-    """
-
-    source = "standard_normal"
-
-    def __init__(self, scale: float) -> None:
-        self.scale = check_number("scale", scale, 0)
-
-    def __repr__(self) -> str:
-        return f"GaussianNoise({self.scale:g})"
-
-    def fit(self, column: ArrayLike) -> Self:
-        """Check that the column is numeric and finite; there is nothing to learn.
-
-        Parameters
-        ----------
-        column : array-like of shape (n_samples,)
-
-        Returns
-        -------
-        GaussianNoise
-
-        Raises
-        ------
-        TypeError
-            The column is not numeric.
-        ValueError
-            A value is missing or infinite.
-        """
-        self._values(_some(column))
-        return self
-
-    def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
-        """Return what adds draws to the column."""
-        values = self._values(column)
-        return functools.partial(self._noisy, values)
-
-    def _noisy(self, values: NDArray, draws: NDArray[np.float64]) -> NDArray:
-        return (values + self.scale * draws).astype(values.dtype, copy=False)
-
-    @staticmethod
-    def _values(column: ArrayLike) -> NDArray:
-        series = _series(column)
-        if pd.api.types.is_bool_dtype(series) or not pd.api.types.is_numeric_dtype(series):
-            raise TypeError(
-                f"GaussianNoise takes a numeric column, got dtype {series.dtype}; "
-                "for categories take NominalFlip or OrdinalShift."
-            )
-        dtype: Any = np.float64
-        if pd.api.types.is_float_dtype(series):
-            dtype = getattr(series.dtype, "numpy_dtype", series.dtype)  # of nullable dtypes
-        values = series.to_numpy(dtype=dtype, na_value=np.nan)
-        _refuse_missing("GaussianNoise", int((~np.isfinite(values)).sum()), "finite numbers")
-        return values
-
-
-class _CategoryChange(CellMechanism):
-    """What flips and shifts share: levels learnt by `fit`, and one uniform draw a cell."""
-
-    source = "random"
-    probability: float
-    levels_: pd.Index
-
-    def fit(self, column: ArrayLike) -> Self:
-        """Learn the levels from training data.
-
-        Parameters
-        ----------
-        column : array-like of shape (n_samples,)
-            A pandas category's levels are all that it declares; else those that occur.
-
-        Returns
-        -------
-        The mechanism itself.
-
-        Raises
-        ------
-        ValueError
-            A value is missing, or there is only one level, which cannot change.
-        """
-        series = _some(column)
-        self._refuse_missing(series)
-        levels = self._learn_levels(series)
-        if len(levels) < 2:
-            raise ValueError(
-                f"The column has one category ({levels[0]!r}), so it cannot flip: leave it out "
-                "of the mechanisms."
-            )
-        self.levels_ = levels
-        self._level_values = levels.infer_objects().to_numpy()
-        # Row i: where, in [0, 1], one new level ends and the next begins, given that level i is
-        # left. The last level cannot follow itself, however the sums are rounded.
-        self._borders = np.cumsum(self._leaving_probabilities(), axis=1)[:, :-1]
-        self._borders[-1, -1] = np.inf
-        return self
-
-    def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
-        """Return what changes the column's levels by draws."""
-        if not hasattr(self, "levels_"):
-            raise NotFittedError(f"This {type(self).__name__} is not fitted: call fit first.")
-        series = _series(column)
-        self._refuse_missing(series)
-        if isinstance(series.dtype, pd.CategoricalDtype):
-            lacking = self.levels_.difference(series.cat.categories.astype(object), sort=False)
-            if len(lacking):
-                raise ValueError(
-                    f"The column's categories {series.cat.categories.tolist()} lack "
-                    f"{lacking.tolist()}, known since fit: give it the training data's dtype."
-                )
-        codes = self.levels_.get_indexer(pd.Index(series.astype(object)))
-        if (codes < 0).any():
-            unseen = pd.unique(series[codes < 0]).tolist()
-            raise ValueError(
-                f"The column holds {unseen}, not seen at fit; {type(self).__name__} knows "
-                f"{self.levels_.tolist()}."
-            )
-        return functools.partial(self._changed_levels, codes)
-
-    def _refuse_missing(self, series: pd.Series) -> None:
-        n_infinite = np.isinf(series).sum() if pd.api.types.is_float_dtype(series) else 0
-        n_missing = int(series.isna().sum() + n_infinite)
-        _refuse_missing(type(self).__name__, n_missing, "finite values, none missing")
-
-    def _changed_levels(self, codes: NDArray[np.intp], draws: NDArray[np.float64]) -> NDArray:
-        return self._level_values[self._changed_codes(codes, draws)]
-
-    def _changed_codes(
-        self, codes: NDArray[np.intp], draws: NDArray[np.float64]
-    ) -> NDArray[np.intp]:
-        """Return the levels' numbers after the change, of the draws' shape."""
-        changed = np.broadcast_to(codes, draws.shape).copy()
-        leaves = draws < self.probability
-        origin = changed[leaves]
-        # Given that it is below the probability, the draw is uniform again: it picks the level.
-        picks = draws[leaves] / max(self.probability, np.finfo(float).tiny)
-        target = np.empty_like(origin)
-        for code in np.unique(origin):
-            here = origin == code
-            target[here] = np.searchsorted(self._borders[code], picks[here], side="right")
-        changed[leaves] = target
-        return changed
-
-    @abstractmethod
-    def _learn_levels(self, series: pd.Series) -> pd.Index:
-        """Return all levels of a column without missing values."""
-
-    @abstractmethod
-    def _leaving_probabilities(self) -> NDArray[np.float64]:
-        """Return the probability of each new level (column), given the old one (row)."""
-
-
-class NominalFlip(_CategoryChange):
-    r"""Change a category to one of the others, all equally likely.
-
-    .. math:: \Pr(x' = a \mid x) = \xi / (|C| - 1), \quad a \neq x
-
-    Parameters
-    ----------
-    probability : float in [0, 1]
-        Flip probability ξ.
-
-    References
-    ----------
-    Zhang, Tran and Weng (2026), section 3.2, mechanism 2.
-
-    Examples
-    --------
-    >>> flip = NominalFlip(1.0).fit(["a", "b"])
-    >>> flip.sample(["a", "b", "b"], 1, np.random.default_rng(0))
-    array([['b', 'a', 'a']], dtype=object)
-    """
-
-    def __init__(self, probability: float) -> None:
-        self.probability = check_number("probability", probability, 0, 1)
-
-    def __repr__(self) -> str:
-        return f"NominalFlip({self.probability:g})"
-
-    def _learn_levels(self, series: pd.Series) -> pd.Index:
-        return _levels_of(series)
-
-    def _leaving_probabilities(self) -> NDArray[np.float64]:
-        n_levels = len(self.levels_)
-        return (1 - np.eye(n_levels)) / (n_levels - 1)
-
-
-class OrdinalShift(_CategoryChange):
-    r"""Move an ordinal value along its order, to near levels more often than to far ones.
-
-    .. math::
-
-        \Pr(x' \mid x) = \xi \frac{\exp\{-\lambda d(x, x')\}}
-        {\sum_{a \neq x} \exp\{-\lambda d(x, a)\}}, \quad x' \neq x
-
-    Parameters
-    ----------
-    probability : float in [0, 1]
-        Probability ξ that the value moves.
-    decay : float
-        Decay λ, 0 or more, per unit of distance d.
-    order : sequence, optional
-        All levels from lowest to highest. By default a pandas category's own order, or the
-        numbers that occur in training data, sorted.
-    values : sequence of float, optional
-        A position for each level, in the levels' order; d is then the distance between
-        positions. By default d counts steps along the order.
-
-    References
-    ----------
-    Zhang, Tran and Weng (2026), section 3.2, mechanism 3.
-
-    Examples
-    --------
-    >>> shift = OrdinalShift(1.0, 50.0, order=["low", "mid", "high"]).fit(["low", "high"])
-    >>> shift.sample(["low", "high"], 1, np.random.default_rng(0))
-    array([['mid', 'mid']], dtype=object)
-    """
-
-    def __init__(
-        self,
-        probability: float,
-        decay: float,
-        *,
-        order: Sequence[Any] | None = None,
-        values: Sequence[float] | None = None,
-    ) -> None:
-        self.probability = check_number("probability", probability, 0, 1)
-        self.decay = check_number("decay", decay, 0)
-        _check_order(order, values)
-        self.order = order
-        self.values = values
-
-    def __repr__(self) -> str:
-        return f"OrdinalShift({self.probability:g}, {self.decay:g})"
-
-    def _learn_levels(self, series: pd.Series) -> pd.Index:
-        if self.order is not None:
-            levels = pd.Index(list(self.order), dtype=object)
-            unknown = [value for value in pd.unique(series) if value not in levels]
-            if unknown:
-                raise ValueError(f"The column holds {unknown}, which order does not name.")
-            return levels
-        is_category = isinstance(series.dtype, pd.CategoricalDtype)
-        has_order = series.cat.ordered if is_category else pd.api.types.is_numeric_dtype(series)
-        if not has_order:
-            raise ValueError(
-                f"A column of dtype {series.dtype} has no order of its own: give OrdinalShift "
-                "the levels from lowest to highest as order."
-            )
-        return _levels_of(series)
-
-    def _leaving_probabilities(self) -> NDArray[np.float64]:
-        positions = np.arange(len(self.levels_), dtype=float)
-        if self.values is not None:
-            positions = check_finite("values", self.values)
-            if positions.shape != (len(self.levels_),):
-                raise ValueError(
-                    f"values must be one number for each of the {len(self.levels_)} levels "
-                    f"{self.levels_.tolist()}, got {self.values!r}."
-                )
-        distance = np.abs(positions[:, None] - positions)
-        other = ~np.eye(len(positions), dtype=bool)
-        # Seen from the nearest level, so that exp does not vanish in every level.
-        nearest = distance.min(axis=1, keepdims=True, where=other, initial=np.inf)
-        weight = other * np.exp(-self.decay * np.where(other, distance - nearest, 0))
-        return weight / weight.sum(axis=1, keepdims=True)
-
-
-class Perturbation:
+class Perturbation(Settings):
     """Perturb a table, each named column by its own mechanism and independently.
 
     Parameters
@@ -391,12 +88,16 @@ class Perturbation:
         ``{column: mechanism}``, where a column is a name (frames), an index (arrays and frames
         whose names are not integers), or a tuple of them; or pairs ``(columns, mechanism)``,
         where the columns may also be a list; or a single mechanism for every column. Columns
-        that nobody names stay as they are.
+        that nobody names stay as they are. A joint mechanism, such as `CorrelatedNoise`, perturbs
+        the columns that it is given together; any other perturbs each by itself.
+    missing : {"keep", "refuse"}, default="keep"
+        Whether the mechanisms of this package leave missing values as they are, or refuse them.
 
     Attributes
     ----------
     mechanisms_ : dict of int to mechanism
-        A fitted copy for each perturbed column, by position.
+        A fitted copy for each perturbed column, by position; a joint one stands at each of its
+        columns.
     n_features_in_ : int
     feature_names_in_ : list or None
 
@@ -413,21 +114,116 @@ class Perturbation:
     """
 
     def __init__(
-        self,
-        mechanisms: Mapping[Any, Mechanism] | Sequence[tuple[Any, Mechanism]] | Mechanism,
+        self, mechanisms: Mechanisms, *, missing: Literal["keep", "refuse"] = "keep"
     ) -> None:
-        self.mechanisms = mechanisms
+        if isinstance(mechanisms, Iterator):  # which could be read once only
+            mechanisms = list(mechanisms)
+        check_choice("missing", missing, ("keep", "refuse"))
+        self.mechanisms, self.missing = mechanisms, missing
         self._pairs = _mechanism_pairs(mechanisms)
 
     def __repr__(self) -> str:
-        return f"Perturbation({self.mechanisms!r})"
+        missing = "" if self.missing == "keep" else f", missing={self.missing!r}"
+        return f"Perturbation({self.mechanisms!r}{missing})"
 
-    def fit(self, X: Any) -> Self:
+    def _nested(self) -> dict[str, Settings]:
+        if isinstance(self.mechanisms, Settings):
+            return {"mechanisms": self.mechanisms}
+        return {
+            columns: mechanism
+            for columns, mechanism in self._pairs
+            if isinstance(columns, str) and isinstance(mechanism, Settings)
+        }
+
+    @classmethod
+    def from_measurement_error(
+        cls,
+        errors: Mapping[Any, float | str | Mechanism],
+        *,
+        bounds: Mapping[Any, tuple[float | None, float | None]] | None = None,
+        missing: Literal["keep", "refuse"] = "keep",
+    ) -> Self:
+        """Make a perturbation of what is known of the instruments.
+
+        Parameters
+        ----------
+        errors : mapping of columns to errors
+            A number is a standard deviation in the column's units (`GaussianNoise`), a text such as
+            ``"10%"`` one relative to the value (`RelativeNoise`); a mechanism is taken as it is.
+        bounds : mapping of columns to (low, high), optional
+            Values that a column never leaves, None for no bound; noise is reflected there.
+        missing : {"keep", "refuse"}, default="keep"
+            As in the constructor.
+
+        Returns
+        -------
+        Perturbation
+
+        Raises
+        ------
+        ValueError, TypeError
+            An error is no number, percentage or mechanism, or bounds are for a column whose error
+            is neither of the first two.
+
+        Examples
+        --------
+        >>> Perturbation.from_measurement_error(
+        ...     {"glucose": 5, "crp": "10%", "sex": NominalFlip(0.01)}, bounds={"crp": (0, None)}
+        ... )  # doctest: +NORMALIZE_WHITESPACE
+        Perturbation({'glucose': GaussianNoise(5), 'crp': RelativeNoise(0.1, low=0),
+                      'sex': NominalFlip(0.01)})
+        """
+        if not isinstance(errors, Mapping) or not errors:
+            raise TypeError(f"errors must map columns to errors, got {shown(errors)}.")
+        if not isinstance(bounds, Mapping | None):
+            raise TypeError(f"bounds must map columns to (low, high), got {shown(bounds)}.")
+        limits = dict(bounds or {})
+        mechanisms = {
+            column: _mechanism_of(column, error, limits.pop(column, None))
+            for column, error in errors.items()
+        }
+        if limits:
+            raise ValueError(f"bounds names {list(limits)}, which errors does not.")
+        return cls(mechanisms, missing=missing)
+
+    def scaled(self, factor: float) -> Self:
+        """Return a perturbation that is ``factor`` times as strong; probabilities end at 1.
+
+        Parameters
+        ----------
+        factor : float
+            0 or more.
+
+        Returns
+        -------
+        Perturbation
+            Not fitted.
+
+        Raises
+        ------
+        TypeError
+            A mechanism has no method ``scaled``.
+
+        Examples
+        --------
+        >>> Perturbation({"age": GaussianNoise(2.0), "sex": NominalFlip(0.4)}).scaled(3)
+        Perturbation([('age', GaussianNoise(6)), ('sex', NominalFlip(1))])
+        """
+        check_number("factor", factor, 0)
+        if isinstance(self.mechanisms, Mechanism):
+            return type(self)(_scaled(self.mechanisms, factor), missing=self.missing)
+        pairs = [(columns, _scaled(mechanism, factor)) for columns, mechanism in self._pairs]
+        return type(self)(pairs, missing=self.missing)
+
+    def fit(self, X: Any, *, constant: Literal["refuse", "keep"] = "refuse") -> Self:
         """Learn each column's categories or order from training data.
 
         Parameters
         ----------
         X : frame or array of shape (n_samples, n_features)
+        constant : {"refuse", "keep"}, default="refuse"
+            What happens to a column that holds one category, or no value, and so cannot change: an
+            error, or it stays as it is, with a warning.
 
         Returns
         -------
@@ -439,19 +235,50 @@ class Perturbation:
             A column does not exist, is named twice, or does not suit its mechanism; the error
             names the column.
         """
+        check_choice("constant", constant, ("refuse", "keep"))
         table = _Table(X)
-        assigned: dict[int, Mechanism] = {}
-        for columns, mechanism in self._pairs:
-            for position in table.positions(columns):
-                if position in assigned:
-                    raise ValueError(f"mechanisms names column {table.label(position)!r} twice.")
-                assigned[position] = copy.deepcopy(mechanism)
-        for position, mechanism in assigned.items():
-            with _naming(table.label(position)):
-                mechanism.fit(table.column(position))
-        self.mechanisms_ = dict(sorted(assigned.items()))
+        fitted: dict[tuple[int, ...], Mechanism] = {}
+        for positions, given in self._assigned(table):
+            mechanism, column = copy.deepcopy(given), table.part(positions)
+            try:
+                with _naming(table.label(*positions)):
+                    if self._keeps_gaps(mechanism):
+                        fit_observed(mechanism, column)
+                    else:
+                        self._refuse_gaps(mechanism, column)
+                        mechanism.fit(column)
+            except UnchangeableError as error:
+                if constant == "refuse":
+                    raise
+                warnings.warn(f"{error} It stays as it is.", stacklevel=2)
+                continue
+            fitted[positions] = mechanism
+        self.groups_ = dict(sorted(fitted.items()))
+        self.mechanisms_ = dict(sorted((i, m) for group, m in fitted.items() for i in group))
         self.n_features_in_, self.feature_names_in_ = table.n_features, table.names
         return self
+
+    def _keeps_gaps(self, mechanism: Mechanism) -> TypeGuard[CellMechanism]:
+        is_cell = isinstance(mechanism, CellMechanism) and not _is_joint(mechanism)
+        return is_cell and self.missing == "keep"
+
+    def _refuse_gaps(self, mechanism: Mechanism, column: Any) -> None:
+        if self.missing == "refuse" and isinstance(mechanism, CellMechanism):
+            n_missing = int(np.sum(pd.isna(column)))
+            if n_missing and _is_joint(mechanism):
+                raise ValueError(f"{n_missing} missing values, which missing='refuse' refuses.")
+
+    def _assigned(self, table: _Table) -> Iterator[tuple[tuple[int, ...], Mechanism]]:
+        """Yield positions and their mechanism: of one column, or of a joint mechanism's columns."""
+        taken: set[int] = set()
+        for columns, mechanism in self._pairs:
+            positions = table.positions(columns)
+            for position in positions:
+                if position in taken:
+                    raise ValueError(f"mechanisms names column {table.label(position)!r} twice.")
+                taken.add(position)
+            groups = [tuple(positions)] if _is_joint(mechanism) else [(p,) for p in positions]
+            yield from ((group, mechanism) for group in groups)
 
     def sample(self, X: Any, n_replicas: int, rng: np.random.Generator) -> Any:
         """Return ``n_replicas`` perturbed copies of the table, one below the other.
@@ -467,8 +294,8 @@ class Perturbation:
         -------
         frame or array of shape (n_replicas * n_samples, n_features)
             Row ``j * n_samples + i`` is replica j of row i. Column names and dtypes are kept; a
-            frame's index is repeated. A whole-number column under `GaussianNoise` becomes float,
-            since rounding would undo small noise.
+            frame's index is repeated. A whole-number column under noise becomes float, since
+            rounding would undo small noise.
 
         Raises
         ------
@@ -507,11 +334,17 @@ class Perturbation:
                 f"({self.n_features_in_} of them), got {_describe(table.names)} "
                 f"({table.n_features} of them)."
             )
-        return TableSampler(table, self.mechanisms_)
+        for positions, mechanism in self.groups_.items():
+            with _naming(table.label(*positions)):
+                self._refuse_gaps(mechanism, table.part(positions))
+        return TableSampler(table, self.groups_, keep_missing=self.missing == "keep")
 
 
-#: A generator for each replica of a column.
-_Streams = dict[int, list[np.random.Generator]]
+#: The columns that one mechanism perturbs, by position.
+_Group = tuple[int, ...]
+
+#: A generator for each replica of a group of columns.
+_Streams = dict[_Group, list[np.random.Generator]]
 
 
 class TableSampler:
@@ -521,27 +354,35 @@ class TableSampler:
     of many sets into one stacked table.
     """
 
-    def __init__(self, table: _Table, mechanisms: Mapping[int, Mechanism]) -> None:
-        self.table, self._mechanisms = table, mechanisms
-        self._transforms: dict[int, Callable[[NDArray], NDArray]] = {}
-        for position, mechanism in mechanisms.items():
-            if isinstance(mechanism, CellMechanism):
-                with _naming(table.label(position)):
-                    self._transforms[position] = mechanism.prepare(table.column(position))
+    def __init__(
+        self, table: _Table, groups: Mapping[_Group, Mechanism], *, keep_missing: bool = True
+    ) -> None:
+        self.table, self._groups, self._keep_missing = table, groups, keep_missing
+        self._transforms: dict[_Group, Callable[[NDArray], NDArray]] = {}
+        for group, mechanism in groups.items():
+            if isinstance(mechanism, CellMechanism) and makes_cells(mechanism):
+                keeps = keep_missing and not _is_joint(mechanism)
+                with _naming(table.label(*group)):
+                    column = table.part(group)
+                    self._transforms[group] = (
+                        prepare_observed(mechanism, column) if keeps else mechanism.prepare(column)
+                    )
 
-    def draw(self, n_replicas: int, rng: np.random.Generator) -> dict[int, NDArray]:
+    def draw(self, n_replicas: int, rng: np.random.Generator) -> Any:
         """Return a set's random numbers (or a foreign mechanism's copies) for each column."""
         shape = (n_replicas, self.table.n_samples)
-        return {position: self._draw_column(position, shape, rng) for position in self._mechanisms}
+        return {group: self._draw_group(group, shape, rng) for group in self._groups}
 
-    def _draw_column(
-        self, position: int, shape: tuple[int, ...], rng: np.random.Generator
+    def _draw_group(
+        self, group: _Group, shape: tuple[int, ...], rng: np.random.Generator
     ) -> NDArray:
-        mechanism = self._mechanisms[position]
-        if isinstance(mechanism, CellMechanism):
+        mechanism = self._groups[group]
+        if _is_joint(mechanism):
+            shape = (*shape, len(group))
+        if isinstance(mechanism, CellMechanism) and makes_cells(mechanism):
             return getattr(rng, mechanism.source)(shape)
-        with _naming(self.table.label(position)):
-            copies = np.asarray(mechanism.sample(self.table.column(position), shape[0], rng))
+        with _naming(self.table.label(*group)):
+            copies = np.asarray(mechanism.sample(self.table.part(group), shape[0], rng))
             if copies.shape != shape:
                 raise ValueError(
                     f"{type(mechanism).__name__}.sample must return shape {shape}, "
@@ -552,7 +393,7 @@ class TableSampler:
     @property
     def can_be_split(self) -> bool:
         """Whether every mechanism takes one number a cell, so that a set can be made in parts."""
-        return len(self._transforms) == len(self._mechanisms)
+        return len(self._transforms) == len(self._groups)
 
     def parts(
         self, n_replicas: int, rng: np.random.Generator, n_rows: int
@@ -567,11 +408,11 @@ class TableSampler:
 
     def _part(self, rows: slice, n_replicas: int, streams: _Streams) -> Any:
         """Return the replicas of some rows, by the next numbers of the streams."""
-        part = TableSampler(self.table.rows(rows), self._mechanisms)
+        part = TableSampler(self.table.rows(rows), self._groups, keep_missing=self._keep_missing)
         shape = (part.table.n_samples,)
         drawn = {
-            position: np.stack([part._draw_column(position, shape, rng) for rng in replicas])
-            for position, replicas in streams.items()
+            group: np.stack([part._draw_group(group, shape, rng) for rng in replicas])
+            for group, replicas in streams.items()
         }
         return part.assemble([drawn], n_replicas)
 
@@ -581,22 +422,85 @@ class TableSampler:
         They get there by drawing: how many bits a normal number takes is not known beforehand.
         """
         streams: _Streams = {}
-        for position in self._mechanisms:
-            streams[position] = []
+        for group in self._groups:
+            streams[group] = []
             for _ in range(n_replicas):
-                streams[position].append(copy.deepcopy(rng))
+                streams[group].append(copy.deepcopy(rng))
                 for rows in gen_batches(self.table.n_samples, 2**16):
-                    self._draw_column(position, (rows.stop - rows.start,), rng)
+                    self._draw_group(group, (rows.stop - rows.start,), rng)
         return streams
 
-    def assemble(self, draws: Sequence[dict[int, NDArray]], n_replicas: int) -> Any:
+    def assemble(self, draws: Sequence[Any], n_replicas: int) -> Any:
         """Return the perturbed sets, stacked: set by set, replica by replica, row by row."""
-        changed = {}
-        for position in self._mechanisms:
-            numbers = np.concatenate([drawn[position] for drawn in draws])
-            transform = self._transforms.get(position, lambda copies: copies)
-            changed[position] = transform(numbers).reshape(-1)
+        changed: dict[int, NDArray] = {}
+        for group, mechanism in self._groups.items():
+            numbers = np.concatenate([drawn[group] for drawn in draws])
+            copies = self._transforms.get(group, lambda copies: copies)(numbers)
+            if _is_joint(mechanism):
+                columns = copies.reshape(-1, len(group)).T
+                changed |= dict(zip(group, columns, strict=True))
+            else:
+                changed[group[0]] = copies.reshape(-1)
         return self.table.replicate(len(draws) * n_replicas, changed)
+
+
+class _WholeSampler(TableSampler):
+    """Draws the sets of a perturbation whose ``sample`` is its own."""
+
+    can_be_split = False
+
+    def __init__(self, perturbation: JointPerturbation, X: Any) -> None:
+        self.table, self._perturbation = _Table(X), perturbation
+
+    def draw(self, n_replicas: int, rng: np.random.Generator) -> Any:
+        copies = self._perturbation.sample(self.table.X, n_replicas, rng)
+        shape = (n_replicas * self.table.n_samples, self.table.n_features)
+        if np.shape(copies) != shape:
+            raise ValueError(
+                f"perturbation: {type(self._perturbation).__name__}.sample must return shape "
+                f"{shape}, got {np.shape(copies)}."
+            )
+        return copies
+
+    def assemble(self, draws: Sequence[Any], n_replicas: int) -> Any:  # noqa: ARG002
+        return pd.concat(draws) if self.table.is_frame else np.concatenate(draws)
+
+
+def sampler_of(perturbation: JointPerturbation, X: Any) -> TableSampler:
+    """Return what draws perturbed sets of a table by a fitted perturbation, of whatever kind."""
+    own = getattr(perturbation.sample, "__func__", None)
+    if isinstance(perturbation, Perturbation) and own is Perturbation.sample:
+        return perturbation.prepare(X)
+    return _WholeSampler(perturbation, X)
+
+
+def fitted_perturbation(
+    perturbation: Any, X: Any, *, constant: Literal["refuse", "keep"] = "refuse"
+) -> JointPerturbation:
+    """Return a perturbation as it is, if it is fitted, else a copy that is fitted to ``X``.
+
+    ``constant`` says what happens to a column that shows one category in ``X``, as in `fit`.
+    """
+    check_perturbation(perturbation)
+    learnt = [name for name in vars(perturbation) if name.endswith("_") and name[0] != "_"]
+    if learnt:
+        return perturbation
+    if getattr(perturbation.fit, "__func__", None) is Perturbation.fit:
+        return copy.copy(perturbation).fit(X, constant=constant)
+    unfitted = copy.deepcopy(perturbation)
+    return unfitted.fit(X) or unfitted
+
+
+def check_perturbation(perturbation: Any) -> JointPerturbation:
+    """Return what perturbs a table; a mechanism, which perturbs a column, is told apart."""
+    if isinstance(perturbation, CellMechanism):
+        raise TypeError(
+            f"perturbation must be a Perturbation, got the mechanism {perturbation!r}: wrap it as "
+            f"Perturbation({perturbation!r})."
+        )
+    if isinstance(perturbation, type) or not isinstance(perturbation, JointPerturbation):
+        raise TypeError(f"perturbation must be a Perturbation, got {shown(perturbation)}.")
+    return perturbation
 
 
 class _Table:
@@ -615,12 +519,20 @@ class _Table:
         # An object array hides what a column holds; pandas finds out.
         return pd.Series(column).infer_objects() if column.dtype == object else column
 
+    def part(self, positions: tuple[int, ...]) -> Any:
+        """Return one column, or a table of several."""
+        if len(positions) == 1:
+            return self.column(positions[0])
+        return self.X.iloc[:, list(positions)] if self.is_frame else self.X[:, list(positions)]
+
     def rows(self, rows: slice) -> _Table:
         """Return a part of the table."""
         return _Table(self.X.iloc[rows] if self.is_frame else self.X[rows])
 
-    def label(self, position: int) -> Hashable:
-        return self.names[position] if self.names is not None else position
+    def label(self, *positions: int) -> Hashable:
+        """Return a column's name or number, or those of several."""
+        labels = [self.names[i] if self.names is not None else i for i in positions]
+        return labels[0] if len(labels) == 1 else tuple(labels)
 
     def positions(self, columns: Any) -> list[int]:
         """Return the positions of a name, an index, a list or a tuple of them, or of all (None)."""
@@ -677,7 +589,8 @@ class _Table:
 
 def _common_dtype(dtype: np.dtype, columns: Iterable[NDArray]) -> np.dtype:
     """Return an array's dtype, or one that also holds what its columns have become."""
-    if dtype.kind in "iub" and any(column.dtype.kind == "f" for column in columns):
+    columns = list(columns)
+    if dtype.kind in "iub" and any(column.dtype.kind in "fO" for column in columns):
         return np.dtype(np.float64)
     if dtype.kind == "U":  # of fixed length: a level from training may be longer
         return np.result_type(dtype, *(np.asarray(column, dtype="U") for column in columns))
@@ -690,48 +603,48 @@ def _as_dtype(values: NDArray, dtype: Any) -> pd.Series:
         is_nullable = isinstance(dtype, pd.api.extensions.ExtensionDtype)
         return pd.Series(values, dtype="Float64" if is_nullable else values.dtype)
     if isinstance(dtype, pd.CategoricalDtype):  # would make NaN of what it does not declare
-        unknown = pd.Index(pd.unique(values)).difference(dtype.categories.astype(object))
+        known = pd.unique(values[pd.notna(values)])
+        unknown = pd.Index(known).difference(dtype.categories.astype(object))
         if len(unknown):
             raise ValueError(
                 f"The perturbed values {unknown.tolist()} are not among the column's categories "
                 f"{dtype.categories.tolist()}."
             )
+    if dtype == np.bool_ and pd.isna(values).any():  # NaN would become True
+        return pd.Series(values, dtype=object)
     return pd.Series(values, dtype=dtype)
 
 
-def _levels_of(series: pd.Series) -> pd.Index:
-    """Return a category's declared levels, or the sorted values that occur."""
-    if isinstance(series.dtype, pd.CategoricalDtype):
-        return pd.Index(series.cat.categories.astype(object))
-    values = pd.unique(series)
-    try:
-        levels = sorted(values.tolist() if hasattr(values, "tolist") else values)
-    except TypeError as error:
-        raise TypeError(
-            f"The column mixes values that cannot be sorted, such as {list(values)[:3]}: "
-            "make it one type."
-        ) from error
-    return pd.Index(levels, dtype=object)
+def _is_joint(mechanism: Any) -> bool:
+    return bool(getattr(mechanism, "joint", False))
 
 
-def _check_order(order: Any, values: Any) -> None:
-    """Refuse levels and positions that no column could have, or that do not go together."""
-    if values is not None:
-        positions = check_finite("values", values)
-        if positions.ndim != 1 or not positions.size:
-            raise ValueError(f"values must be one number for each level, got {shown(values)}.")
-    if order is None:
-        return
-    levels = check_array("order", order)
-    if levels.ndim != 1 or not levels.size or pd.isna(levels).any():
-        raise ValueError(f"order must name one level or more, none missing, got {shown(order)}.")
-    if pd.Index(list(order), dtype=object).has_duplicates:
-        raise ValueError(f"order must name each level once, got {list(order)}.")
-    if values is not None and positions.size != levels.size:
-        raise ValueError(
-            f"values must be one number for each of the {levels.size} levels in order, "
-            f"got {positions.size}."
-        )
+def _scaled(mechanism: Any, factor: float) -> Mechanism:
+    if not callable(getattr(mechanism, "scaled", None)):
+        raise TypeError(f"{mechanism!r} has no method scaled, so it cannot be made stronger.")
+    return mechanism.scaled(factor)
+
+
+def _mechanism_of(column: Any, error: Any, bounds: Any) -> Mechanism:
+    """Return the mechanism of a measurement's error: a number, a percentage, or a mechanism."""
+    if isinstance(error, Mechanism) and not isinstance(error, type):
+        if bounds is not None:
+            raise ValueError(f"bounds: {column!r} has a mechanism, which takes bounds itself.")
+        return error
+    if bounds is not None and (not isinstance(bounds, tuple | list) or len(bounds) != 2):
+        raise ValueError(f"bounds must be (low, high) for {column!r}, got {shown(bounds)}.")
+    low, high = bounds or (None, None)
+    with naming(f"errors, column {column!r}"):
+        if not isinstance(error, str):
+            return GaussianNoise(error, low=low, high=high)
+        number = error.strip().removesuffix("%")
+        try:
+            percent = float(number) if error.strip().endswith("%") else None
+        except ValueError:
+            percent = None
+        if percent is None:
+            raise ValueError(f"must be a number, a percentage such as '10%', got {error!r}.")
+        return RelativeNoise(percent / 100, low=low, high=high)
 
 
 def _mechanism_pairs(mechanisms: Any) -> list[tuple[Any, Mechanism]]:
@@ -758,36 +671,6 @@ def _mechanism_pairs(mechanisms: Any) -> list[tuple[Any, Mechanism]]:
 def _naming(label: Hashable) -> AbstractContextManager[None]:
     """Put the column's name in front of an error raised inside the block."""
     return naming(f"Column {label!r} of X")
-
-
-def _series(column: Any) -> pd.Series:
-    """Return a column as a series, whatever it came in."""
-    if not isinstance(column, pd.Series | pd.Index | pd.api.extensions.ExtensionArray):
-        n_dimensions = check_array("column", column).ndim
-        if n_dimensions != 1:
-            raise ValueError(
-                f"column must be one-dimensional, got {shown(column)} of {n_dimensions} dimensions."
-            )
-    series = pd.Series(column)
-    if pd.api.types.is_complex_dtype(series):
-        raise TypeError(f"column must not be complex, got dtype {series.dtype}.")
-    return series
-
-
-def _some(column: Any) -> pd.Series:
-    """Return a column that something can be learnt from."""
-    series = _series(column)
-    if series.empty:
-        raise ValueError("column must hold at least one value, got none.")
-    return series
-
-
-def _refuse_missing(mechanism: str, n_missing: int, takes: str) -> None:
-    if n_missing:
-        raise ValueError(
-            f"{n_missing} missing or infinite values; {mechanism} takes {takes}: impute first, or "
-            "leave the column out of the mechanisms."
-        )
 
 
 def _describe(names: list | None) -> str:

@@ -6,15 +6,15 @@ predicts that table once, and a metric that depends on counts is computed for al
 
 from __future__ import annotations
 
-import copy
-import functools
+import hashlib
+import html
 import itertools
 import numbers
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 import pandas as pd
@@ -23,9 +23,19 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import gen_batches, gen_even_slices
+from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted
+from tqdm import tqdm
 
 from pvf import plotting
+from pvf._blocks import (
+    BlockScorer,
+    PerturbedSets,
+    one_number,
+    perturbed_counts,
+    scores_of_models,
+    scores_on,
+)
 from pvf._checks import (
     check_array,
     check_axes,
@@ -33,26 +43,51 @@ from pvf._checks import (
     check_choice,
     check_column,
     check_integer,
+    check_interval,
     check_n_jobs,
     check_number,
     check_numeric,
     check_samples,
     check_scorer,
     check_shape,
+    naming,
     shown,
 )
-from pvf._seeds import seed_sequence
-from pvf.metrics import count_metric
-from pvf.perturbation import Perturbation, TableSampler
+from pvf._seeds import Seed, seed_sequence
+from pvf._text import shortened
+from pvf.perturbation import (
+    JointPerturbation,
+    check_perturbation,
+    fitted_perturbation,
+    sampler_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+__all__ = [
+    "PerturbationValidationResult",
+    "PerturbationValidationResults",
+    "break_tie",
+    "check_validation_data",
+    "is_tied_best",
+    "perturbation_scorer",
+    "perturbation_validation",
+    "perturbed_counts",
+    "quantile_of_rows",
+    "scores_of_models",
+    "set_seed",
+    "tied_best",
+]
+
 TIE_BREAKS = ("first", "last", "random")
-BLOCK_BYTES = 16 * 2**20
+
+TieBreak = Literal["first", "last", "random"]
+Scoring = str | Callable[..., float]
+Aggregate = float | Callable[[NDArray[np.float64]], float]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PerturbationValidationResult:
     """What `perturbation_validation` found.
 
@@ -86,7 +121,7 @@ class PerturbationValidationResult:
     models: tuple[Any, ...]
     names: tuple[str, ...]
     tie_break: str
-    seed: Any
+    seed: int | np.random.SeedSequence
 
     def __post_init__(self) -> None:
         """Check that the parts fit together, also where a result is made by hand."""
@@ -117,6 +152,31 @@ class PerturbationValidationResult:
     def best_name(self) -> str:
         """The selected model's name."""
         return self.names[self.best_index]
+
+    def __repr__(self) -> str:
+        n_models, n_sets = self.scores.shape
+        leaders = self._leaders(6)
+        lines = leaders.rename(index=lambda name: shortened(name, 40)).to_string().splitlines()
+        more = [f"... and {n_models - len(leaders)} more"] if n_models > len(leaders) else []
+        return "\n".join([f"<{self._summary(n_models, n_sets)}>", *lines, *more])
+
+    def _repr_html_(self) -> str:
+        summary = html.escape(self._summary(*self.scores.shape))
+        return f"<p>{summary}</p>{self._leaders(15).to_html(border=0)}"
+
+    def _summary(self, n_models: int, n_sets: int) -> str:
+        tied = f", tied with {len(self.tied) - 1} more" if len(self.tied) > 1 else ""
+        return (
+            f"PerturbationValidationResult of {n_models} models on {n_sets} sets: "
+            f"{shortened(self.best_name, 60)!r} is selected{tied}"
+        )
+
+    def _leaders(self, most: int) -> pd.DataFrame:
+        """Return the table's first rows, the selected model on top, to three digits."""
+        selected = np.arange(len(self.names)) == self.best_index
+        order = np.lexsort((-self.aggregated, ~selected))[:most]
+        shown = self.to_frame().iloc[order].drop(columns=["min", "max"])
+        return shown.round(3)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a model: its scores in summary, whether it ties, whether it is selected.
@@ -190,22 +250,82 @@ class PerturbationValidationResult:
         return ax
 
 
+class PerturbationValidationResults(dict[str, PerturbationValidationResult]):
+    """Results of one run by several scorers: a dict of each scorer's name to its result."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the results' tables below each other, indexed by scorer and model."""
+        return pd.concat(
+            {name: result.to_frame() for name, result in self.items()}, names=["metric"]
+        )
+
+    def __repr__(self) -> str:
+        best = "".join(f"\n  {n}: {shortened(r.best_name, 60)!r}" for n, r in self.items())
+        return f"<PerturbationValidationResults; selected by{best}>"
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<h4>{html.escape(n)}</h4>{r._repr_html_()}" for n, r in self.items())
+
+
+@overload
 def perturbation_validation(
     models: Sequence[Any] | Mapping[str, Any],
     X: Any,
     y: ArrayLike,
     *,
-    perturbation: Perturbation,
-    scoring: str | Callable[..., float],
+    scoring: Mapping[str, Scoring],
+    perturbation: JointPerturbation,
+    n_sets: int = ...,
+    n_replicas: int = ...,
+    aggregate: Aggregate = ...,
+    tie_break: TieBreak = ...,
+    common_noise: bool = ...,
+    random_state: Seed = ...,
+    n_jobs: int | None = ...,
+    memory_budget: float = ...,
+    sample_weight: ArrayLike | None = ...,
+    score_params: Mapping[str, Any] | None = ...,
+    progress: bool = ...,
+) -> PerturbationValidationResults: ...
+@overload
+def perturbation_validation(
+    models: Sequence[Any] | Mapping[str, Any],
+    X: Any,
+    y: ArrayLike,
+    *,
+    scoring: Scoring,
+    perturbation: JointPerturbation,
+    n_sets: int = ...,
+    n_replicas: int = ...,
+    aggregate: Aggregate = ...,
+    tie_break: TieBreak = ...,
+    common_noise: bool = ...,
+    random_state: Seed = ...,
+    n_jobs: int | None = ...,
+    memory_budget: float = ...,
+    sample_weight: ArrayLike | None = ...,
+    score_params: Mapping[str, Any] | None = ...,
+    progress: bool = ...,
+) -> PerturbationValidationResult: ...
+def perturbation_validation(
+    models: Sequence[Any] | Mapping[str, Any],
+    X: Any,
+    y: ArrayLike,
+    *,
+    perturbation: JointPerturbation,
+    scoring: Scoring | Mapping[str, Scoring],
     n_sets: int = 100,
     n_replicas: int = 7,
-    aggregate: float | Callable[[NDArray[np.float64]], float] = 0.25,
-    tie_break: str = "first",
+    aggregate: Aggregate = 0.25,
+    tie_break: TieBreak = "first",
     common_noise: bool = True,
-    random_state: Any = None,
+    random_state: Seed = None,
     n_jobs: int | None = None,
     memory_budget: float = 256,
-) -> PerturbationValidationResult:
+    sample_weight: ArrayLike | None = None,
+    score_params: Mapping[str, Any] | None = None,
+    progress: bool = False,
+) -> PerturbationValidationResult | PerturbationValidationResults:
     """Select the model whose score holds up best when the validation set is perturbed.
 
     Each of ``n_sets`` perturbed sets holds ``n_replicas`` perturbed copies of every validation
@@ -218,14 +338,16 @@ def perturbation_validation(
         The Q candidates: classifiers, regressors or pipelines, whatever ``scoring`` can score.
     X : frame or array of shape (n_samples, n_features)
         Validation samples, as the models take them.
-    y : array-like of shape (n_samples,)
-        Their labels, of at least two classes.
+    y : array-like of shape (n_samples,) or (n_samples, n_labels)
+        Their labels, of at least two classes; or an indicator of several labels a sample.
     perturbation : Perturbation
         How samples are perturbed. Fit it on training data, so that it knows the categories that
-        ``X`` lacks; if it is not fitted, a copy is fitted on ``X``.
-    scoring : str or callable
+        ``X`` lacks; if it is not fitted, a copy is fitted on ``X``. Any other object with
+        ``fit(X)`` and ``sample(X, n_replicas, rng)`` is taken too.
+    scoring : str, callable, or dict of names to them
         A scikit-learn scorer or its name, `intervention_efficiency_scorer`, or any callable
-        ``(estimator, X, y) -> float``. Greater is better.
+        ``(estimator, X, y) -> float``. Greater is better. With a dict, models predict once and are
+        scored by all: each scorer has the result that it has alone.
     n_sets : int, default=100
         Number M of perturbed sets.
     n_replicas : int, default=7
@@ -237,7 +359,8 @@ def perturbation_validation(
         relatively.
     common_noise : bool, default=True
         Whether all models see the same perturbed sets, which removes noise from their comparison.
-        With False each model gets sets of its own, which is Algorithm 1 to the letter.
+        With False each model gets sets of its own, which is Algorithm 1 to the letter; they
+        depend on the model's name in a dict, and on its place in a list.
     random_state : int, SeedSequence, Generator, RandomState or None
         Set m is drawn by a generator of its own, and models predict blocks of one size, so the
         result depends on the seed alone, and not on ``n_jobs`` or ``memory_budget``.
@@ -250,10 +373,16 @@ def perturbation_validation(
         predictions of two classes, or a mechanism is not of this package, it is made whole all the
         same, with a warning that says its size. Below 16, and where a set is split, models that
         compute by matrix products may round the last bits differently.
+    sample_weight : array-like of shape (n_samples,), optional
+        Weights of the samples, handed to the scorer with each set; replicas weigh the same.
+    score_params : dict, optional
+        What else the scorer takes, by name; a value for each sample is repeated with its replicas.
+    progress : bool, default=False
+        Whether to show how far the run is, on standard error.
 
     Returns
     -------
-    PerturbationValidationResult
+    PerturbationValidationResult, or PerturbationValidationResults where ``scoring`` is a dict
 
     Raises
     ------
@@ -293,99 +422,158 @@ def perturbation_validation(
     depth 8        2.03         2.06
     """
     names, candidates = _check_models(models)
-    labels, scorer = check_validation_data(X, y), check_scorer(scoring)
+    labels, given = check_validation_data(X, y, several=True), _named_scorings(scoring)
     check_integer("n_sets", n_sets, 1)
     check_integer("n_replicas", n_replicas, 1)
     _check_aggregate(aggregate)
     check_choice("tie_break", tie_break, TIE_BREAKS)
     check_bool("common_noise", common_noise)
+    check_bool("progress", progress)
     check_n_jobs(n_jobs)
     budget = check_number("memory_budget", memory_budget, 1) * 2**20
     seed = seed_sequence(random_state)
-    sampler = _fitted_perturbation(perturbation, X).prepare(X)
-    blocks = _BlockScorer(labels, scorer)
+    params = _score_params(sample_weight, score_params, len(labels))
+    sampler = sampler_of(fitted_perturbation(perturbation, X), X)
+    scorers = tuple(BlockScorer(labels, check_scorer(one), params) for one in given.values())
 
-    # The scorer's own errors and warnings come first, and once.
-    _one_number("scoring", scorer(candidates[0], X, labels))
-    unperturbed = blocks.scores(candidates, X, 1)[:, 0]
-    _refuse_nan(unperturbed[:, None], scoring, names, "the validation set as it is")
-    sets = _Sets(sampler, n_replicas, blocks)
+    # The scorers' own errors and warnings come first, and once.
+    for one, name in zip(scorers, given, strict=True):
+        _try_scorer(one, given[name], candidates[0], X)
+    unperturbed = scores_on(scorers, candidates, X, 1)[:, :, 0]
+    sets = PerturbedSets(sampler, n_replicas, scorers)
     sets = replace(sets, n_rows=sets.rows_per_part(budget))
-    scores = _all_scores(sets, candidates, n_sets, seed, common_noise, n_jobs, budget)
-    _refuse_nan(scores, scoring, names, "perturbed set {}")
-    aggregated = _aggregate(scores, aggregate, names)
-    tied = tied_best(aggregated)
-    return PerturbationValidationResult(
-        scores=scores,
-        aggregated=aggregated,
-        tied=tied,
-        best_index=break_tie(tied, tie_break, seed),
-        unperturbed=unperturbed,
-        models=tuple(candidates),
-        names=tuple(names),
-        tie_break=tie_break,
-        seed=seed if seed.spawn_key or not isinstance(seed.entropy, int) else seed.entropy,
-    )
+    own = names if isinstance(models, Mapping) else range(len(names))
+    keys = None if common_noise else list(own)
+    scores = _all_scores(sets, candidates, n_sets, seed, keys, n_jobs, budget, progress)
+    results = PerturbationValidationResults()
+    for (metric, one), plain, perturbed in zip(given.items(), unperturbed, scores, strict=True):
+        _refuse_nan(plain[:, None], one, names, "the validation set as it is")
+        _refuse_nan(perturbed, one, names, "perturbed set {}")
+        aggregated = _aggregate(perturbed, aggregate, names, one)
+        tied = tied_best(aggregated)
+        results[metric] = PerturbationValidationResult(
+            scores=perturbed,
+            aggregated=aggregated,
+            tied=tied,
+            best_index=break_tie(tied, tie_break, seed),
+            unperturbed=plain,
+            models=tuple(candidates),
+            names=tuple(names),
+            tie_break=tie_break,
+            seed=seed if seed.spawn_key or not isinstance(seed.entropy, int) else seed.entropy,
+        )
+    return results if isinstance(scoring, Mapping) else results[""]
+
+
+def _named_scorings(scoring: Any) -> dict[str, Any]:
+    """Return scorers as given, by name; a single one has no name."""
+    if not isinstance(scoring, Mapping):
+        check_scorer(scoring)
+        return {"": scoring}
+    if not scoring or not all(isinstance(name, str) for name in scoring):
+        raise ValueError(f"scoring must map one name or more to scorers, got {shown(scoring)}.")
+    for name, one in scoring.items():
+        with naming(f"scoring {name!r}"):
+            check_scorer(one)
+    return dict(scoring)
+
+
+def _score_params(sample_weight: Any, score_params: Any, n_samples: int) -> dict[str, Any]:
+    """Return what scorers are handed beside samples and labels."""
+    if not isinstance(score_params, Mapping | None):
+        raise TypeError(f"score_params must be a dict or None, got {shown(score_params)}.")
+    params = dict(score_params or {})
+    if sample_weight is not None:
+        weights = check_interval("sample_weight", sample_weight, 0, np.inf)
+        check_shape("sample_weight", weights, (n_samples,), as_in="y")
+        if not weights.sum() > 0:
+            raise ValueError("sample_weight must be above 0 for one sample at least, got zeros.")
+        params["sample_weight"] = weights
+    return params
+
+
+def _try_scorer(one: BlockScorer, given: Any, model: Any, X: Any) -> None:
+    try:
+        score = one.scorer(model, X, one.y, **one.params)
+    except TypeError as error:
+        if one.params:
+            raise TypeError(
+                f"scoring {shown(given)} must take {sorted(one.params)}, which are given: {error}"
+            ) from error
+        raise
+    one_number("scoring", score)
 
 
 def _all_scores(
-    sets: _Sets,
+    sets: PerturbedSets,
     models: list[Any],
     n_sets: int,
     seed: np.random.SeedSequence,
-    common_noise: bool,
+    keys: list[Any] | None,
     n_jobs: int | None,
     budget: float,
+    progress: bool,
 ) -> NDArray[np.float64]:
-    """Return scores of shape (n_models, n_sets), from blocks of models and sets."""
+    """Return scores of shape (n_scorers, n_models, n_sets), from blocks of models and sets.
+
+    Models have keys where each has noise of its own.
+    """
     blocks = list(gen_batches(n_sets, sets.per_block(budget)))
     # A model's own noise has its own keys; common noise has one key a set, whatever the model, and
     # is drawn again by each group of models where there are fewer blocks than workers.
-    n_groups = -(-effective_n_jobs(n_jobs) // len(blocks)) if common_noise else len(models)
+    n_groups = -(-effective_n_jobs(n_jobs) // len(blocks)) if keys is None else len(models)
     groups = gen_even_slices(len(models), min(n_groups, len(models)))
     tasks = list(itertools.product(groups, blocks))
 
     def seeds(group: slice, block: slice) -> list[np.random.SeedSequence]:
-        model = None if common_noise else group.start
+        model = None if keys is None else keys[group.start]
         return [set_seed(seed, model, m) for m in range(block.start, block.stop)]
 
-    parts = Parallel(n_jobs=n_jobs)(
-        delayed(sets.scores)(models[group], seeds(group, block)) for group, block in tasks
-    )
-    scores = np.empty((len(models), n_sets))
-    for task, part in zip(tasks, parts, strict=True):
-        scores[task] = part
+    run = Parallel(n_jobs=n_jobs, return_as="generator" if progress else "list")
+    parts = run(delayed(sets.scores)(models[group], seeds(group, block)) for group, block in tasks)
+    scores = np.empty((len(sets.scorers), len(models), n_sets))
+    shown_parts = tqdm(parts, total=len(tasks), desc="perturbed sets", disable=not progress)
+    for (group, block), part in zip(tasks, shown_parts, strict=True):
+        scores[:, group, block] = part
     return scores
 
 
 def perturbation_scorer(
-    scoring: str | Callable[..., float],
+    scoring: Scoring,
     *,
-    perturbation: Perturbation,
+    perturbation: JointPerturbation,
     n_sets: int = 100,
     n_replicas: int = 7,
-    aggregate: float | Callable[[NDArray[np.float64]], float] = 0.25,
-    random_state: int = 0,
-) -> Callable[..., float]:
+    aggregate: Aggregate = 0.25,
+    random_state: int | np.random.SeedSequence | np.random.Generator | np.random.RandomState = 0,
+) -> PerturbationScorer:
     """Return a scorer that perturbs the samples, for `GridSearchCV` and its kin.
 
     Parameters
     ----------
     scoring, perturbation, n_sets, n_replicas, aggregate
         As in `perturbation_validation`.
-    random_state : int, default=0
-        Seed. It is an integer, so that every candidate meets the same noise on a fold and a second
-        call gives the same score.
+    random_state : int, SeedSequence, Generator or RandomState, default=0
+        Seed. A generator is asked once, so that every candidate meets the same noise on a fold and
+        a second call gives the same score.
 
     Returns
     -------
     callable
-        A scorer ``(estimator, X, y) -> float``: the aggregated score on perturbed copies of X.
+        A scorer ``(estimator, X, y, sample_weight=None) -> float``: the aggregated score on
+        perturbed copies of X. It requests the metadata that ``scoring`` requests
+        (`set_score_request`), and hands them to it.
 
     Raises
     ------
     ValueError, TypeError
         As in `perturbation_validation`; an argument's kind and range are checked at once.
+
+    Notes
+    -----
+    `TunedThresholdClassifierCV` scores predictions and never shows a scorer the samples, so
+    nothing can be perturbed there, and it is refused. Search over thresholds instead, by
+    ``GridSearchCV(FixedThresholdClassifier(model), {"threshold": [0.1, 0.2]}, scoring=scorer)``.
 
     Examples
     --------
@@ -402,31 +590,82 @@ def perturbation_scorer(
     >>> search.fit(X, y).best_params_
     {'max_depth': 1}
     """
-    check_integer("random_state", random_state, 0, None)
+    seed: Any = random_state
+    if random_state is None:
+        raise TypeError(
+            "random_state must be a whole number, a SeedSequence, a Generator or a RandomState, so "
+            "that all candidates meet the same noise, got None."
+        )
+    if isinstance(random_state, np.random.Generator | np.random.RandomState):
+        seed = seed_sequence(random_state)
+    elif not isinstance(random_state, np.random.SeedSequence):
+        seed = check_integer("random_state", random_state, 0, None)
     check_integer("n_sets", n_sets, 1)
     check_integer("n_replicas", n_replicas, 1)
     _check_aggregate(aggregate)
     check_scorer(scoring)
-    _check_perturbation(perturbation)
-    return _PerturbationScorer(
-        scoring, perturbation, n_sets, n_replicas, aggregate, int(random_state)
-    )
+    check_perturbation(perturbation)
+    return PerturbationScorer(scoring, perturbation, n_sets, n_replicas, aggregate, seed)
 
 
 @dataclass(frozen=True)
-class _PerturbationScorer:
+class PerturbationScorer:
     """A scorer that is picklable and prints its settings."""
 
-    scoring: str | Callable[..., float]
-    perturbation: Perturbation
+    scoring: Scoring
+    perturbation: JointPerturbation
     n_sets: int
     n_replicas: int
-    aggregate: float | Callable[[NDArray[np.float64]], float]
-    random_state: int
+    aggregate: Aggregate
+    random_state: int | np.random.SeedSequence
 
-    def __call__(self, estimator: Any, X: Any, y: ArrayLike) -> float:
-        result = perturbation_validation([estimator], X, y, **vars(self))
+    def __call__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        **score_params: Any,
+    ) -> float:
+        # a fold of few rows may show one category only, and still gets its score
+        perturbation = fitted_perturbation(self.perturbation, X, constant="keep")
+        result = perturbation_validation(
+            [estimator],
+            X,
+            y,
+            perturbation=perturbation,
+            scoring=self.scoring,
+            n_sets=self.n_sets,
+            n_replicas=self.n_replicas,
+            aggregate=self.aggregate,
+            random_state=self.random_state,
+            sample_weight=sample_weight,
+            score_params=score_params,
+        )
         return float(result.aggregated[0])
+
+    def get_metadata_routing(self) -> Any:
+        """Return what the scorer inside requests."""
+        return get_routing_for_object(check_scorer(self.scoring))
+
+    def set_score_request(self, **requests: bool | str | None) -> Self:
+        """Return a scorer that requests metadata for ``scoring``, such as ``sample_weight=True``."""
+        inner: Any = deepcopy(check_scorer(self.scoring))
+        if not hasattr(inner, "set_score_request"):
+            raise TypeError(
+                f"scoring {shown(self.scoring)} takes no requests: make it a scorer with "
+                "sklearn.metrics.make_scorer."
+            )
+        return replace(self, scoring=inner.set_score_request(**requests))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("_score_func", "_sign", "_kwargs"):
+            raise AttributeError(
+                "This scorer perturbs the samples, and who asks for its metric alone, as "
+                "TunedThresholdClassifierCV does, has none to perturb: search over thresholds with "
+                "GridSearchCV(FixedThresholdClassifier(model), {'threshold': ...}, scoring=scorer)."
+            )
+        raise AttributeError(name)
 
 
 def tied_best(aggregated: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -463,204 +702,16 @@ def is_tied_best(aggregated: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.isclose(aggregated, best, rtol=1e-9, atol=1e-12)
 
 
-def perturbed_counts(
-    models: Sequence[Any],
-    sampler: TableSampler,
-    is_case: NDArray[np.bool_],
-    case_label: Any,
-    n_replicas: int,
-    seeds: Sequence[np.random.SeedSequence],
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return true and false positives of each model on each set, each of shape (Q, n_sets)."""
-    block = _perturbed_block(sampler, n_replicas, seeds)
-    counts = [
-        _counts(np.asarray(model.predict(block)) == case_label, is_case, len(seeds))
-        for model in models
-    ]
-    tp, fp = np.moveaxis(np.array(counts), 1, 0)
-    return tp, fp
-
-
-def _counts(
-    flagged: NDArray[np.bool_], is_case: NDArray[np.bool_], n_sets: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return true and false positives of one model on each stacked set."""
-    per_sample = flagged.reshape(n_sets, -1, len(is_case)).sum(axis=1)
-    return per_sample[:, is_case].sum(axis=1), per_sample[:, ~is_case].sum(axis=1)
-
-
-def _perturbed_block(
-    sampler: TableSampler, n_replicas: int, seeds: Sequence[np.random.SeedSequence]
-) -> Any:
-    draws = [sampler.draw(n_replicas, np.random.default_rng(seed)) for seed in seeds]
-    return sampler.assemble(draws, n_replicas)
-
-
-@dataclass(frozen=True)
-class _BlockScorer:
-    """How models are scored on sets that are stacked in one block."""
-
-    y: NDArray
-    scorer: Callable[..., float]
-
-    @cached_property
-    def metric(self) -> tuple[Any, Callable[..., NDArray]] | None:
-        """The case label and the score as a function of counts, where it is one."""
-        return count_metric(self.scorer, np.unique(self.y))
-
-    @cached_property
-    def is_case(self) -> NDArray[np.bool_]:
-        return self.y == self.metric[0] if self.metric else np.zeros(len(self.y), dtype=bool)
-
-    def scores(self, models: Sequence[Any], block: Any, n_sets: int) -> NDArray[np.float64]:
-        """Return scores of shape (n_models, n_sets), with one prediction a model."""
-        scores = np.empty((len(models), n_sets))
-        for q, model in enumerate(models):
-            flagged = None if self.metric is None else self.flagged(model.predict(block))
-            if flagged is None:
-                scores[q] = self._set_by_set(model, block, n_sets)
-            else:
-                counts = _counts(flagged, self.is_case, n_sets)
-                scores[q] = self.from_counts(*counts, flagged.size // n_sets // len(self.y))
-        return scores
-
-    def flagged(self, predicted: ArrayLike) -> NDArray[np.bool_] | None:
-        """Mark what is predicted a case; None if a prediction is neither of the two classes."""
-        predicted = np.asarray(predicted)
-        flagged = predicted == self.y[self.is_case][0]
-        is_other = predicted == self.y[~self.is_case][0]
-        return flagged if np.array_equal(~flagged, is_other) else None
-
-    def from_counts(self, tp: NDArray, fp: NDArray, n_replicas: int) -> NDArray[np.float64]:
-        assert self.metric is not None  # or nothing would be counted
-        n_pos = n_replicas * int(self.is_case.sum())
-        return self.metric[1](tp, fp, n_pos, n_replicas * len(self.y) - n_pos)
-
-    def _set_by_set(self, model: Any, block: Any, n_sets: int) -> list[float]:
-        """Return scores of any scorer, from one prediction of the whole block."""
-        n_rows = len(block) // n_sets
-        slices = [slice(m * n_rows, (m + 1) * n_rows) for m in range(n_sets)]
-        sets = [block.iloc[s] if isinstance(block, pd.DataFrame) else block[s] for s in slices]
-        replay = _Replay(model, block, sets, slices)
-        repeated = np.tile(self.y, n_rows // len(self.y))
-        return [_one_number("scoring", self.scorer(replay, part, repeated)) for part in sets]
-
-
-def scores_of_models(
-    models: Sequence[Any], X: Any, y: NDArray, scorer: Callable[..., float]
-) -> NDArray[np.float64]:
-    """Return the score of each model on samples as they are, of shape (n_models,)."""
-    return _BlockScorer(y, scorer).scores(models, X, 1)[:, 0]
-
-
-@dataclass(frozen=True)
-class _Sets:
-    """Perturbed sets of one validation set."""
-
-    sampler: TableSampler
-    n_replicas: int
-    blocks: _BlockScorer
-    n_rows: int | None = None  # of the table that a part of a set is made of; None for no parts
-
-    def scores(
-        self, models: Sequence[Any], seeds: Sequence[np.random.SeedSequence]
-    ) -> NDArray[np.float64]:
-        """Return scores of shape (n_models, n_sets) on the sets that belong to the seeds."""
-        if self.n_rows is not None:
-            parts = [self._scores_in_parts(models, seed, self.n_rows) for seed in seeds]
-            return np.stack(parts, axis=1)
-        block = _perturbed_block(self.sampler, self.n_replicas, seeds)
-        return self.blocks.scores(models, block, len(seeds))
-
-    def _scores_in_parts(
-        self, models: Sequence[Any], seed: np.random.SeedSequence, n_rows: int
-    ) -> NDArray[np.float64]:
-        """Return scores on one set that is never whole: counts add up over its parts."""
-        counts = np.zeros((2, len(models)), dtype=np.int64)
-        rng = np.random.default_rng(seed)
-        for rows, part in self.sampler.parts(self.n_replicas, rng, n_rows):
-            for q, model in enumerate(models):
-                flagged = self.blocks.flagged(model.predict(part))
-                if flagged is None:  # a third class, which no count holds
-                    self._warn_of_size()
-                    return replace(self, n_rows=None).scores(models, [seed])[:, 0]
-                counts[:, q] += np.ravel(_counts(flagged, self.blocks.is_case[rows], 1))
-            del part  # before the next one is made
-        tp, fp = counts
-        return self.blocks.from_counts(tp, fp, self.n_replicas)
-
-    def per_block(self, budget: float) -> int:
-        """Return how many sets fit into a block, or into ``budget`` bytes, at least one.
-
-        A block has one size whatever the number of workers: the last bits of a matrix product, and
-        with them the nearest neighbour among equally near ones, depend on how many rows it has.
-        """
-        size = self._row_bytes * self.sampler.table.n_samples
-        return max(1, int(min(budget, BLOCK_BYTES) // size))
-
-    @property
-    def _row_bytes(self) -> int:
-        """How many bytes one sample's replicas take in a set.
-
-        A cell's random number, its perturbed value and the model's own copy of it; labels and
-        probabilities a row.
-        """
-        return (24 * self.sampler.table.n_features + 64) * self.n_replicas
-
-    def rows_per_part(self, budget: float) -> int | None:
-        """Return how many samples a set beyond ``budget`` is split into; None for no split."""
-        if self._row_bytes * self.sampler.table.n_samples <= budget:
-            return None
-        if self.sampler.can_be_split and self.blocks.metric is not None:
-            return max(1, int(budget // (2 * self._row_bytes)))  # labels and scores take room too
-        self._warn_of_size()
-        return None
-
-    def _warn_of_size(self) -> None:
-        size = self._row_bytes * self.sampler.table.n_samples / 2**20
-        warnings.warn(
-            f"memory_budget is exceeded: one perturbed set takes about {size:,.0f} MiB. It is "
-            "split only for scores that count right and wrong predictions of two classes, such as "
-            "F1 or Intervention Efficiency, under this package's own mechanisms. Take fewer "
-            "n_replicas or samples, or a larger memory_budget.",
-            stacklevel=4,
-        )
-
-
-class _Replay:
-    """A model that predicts a whole block once and hands out the part that is asked for.
-
-    Everything but the predictions on the block's own sets is the model's.
-    """
-
-    _METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
-
-    def __init__(self, model: Any, block: Any, sets: list[Any], slices: list[slice]) -> None:
-        self._model, self._block = model, block
-        self._slices = {id(part): s for part, s in zip(sets, slices, strict=True)}
-        self._responses: dict[str, Any] = {}
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "_model":  # a copy that is still empty asks for it
-            raise AttributeError(name)
-        attribute = getattr(self._model, name)
-        if name not in self._METHODS:
-            return attribute
-
-        @functools.wraps(attribute)
-        def respond(X: Any) -> Any:
-            if id(X) not in self._slices:
-                return attribute(X)
-            if name not in self._responses:
-                self._responses[name] = attribute(self._block)
-            return self._responses[name][self._slices[id(X)]]
-
-        return respond
-
-
-def set_seed(seed: np.random.SeedSequence, model: int | None, m: int) -> np.random.SeedSequence:
+def set_seed(
+    seed: np.random.SeedSequence, model: int | str | None, m: int
+) -> np.random.SeedSequence:
     """Return the seed of perturbed set ``m``: common to all models, or one model's own."""
-    key = (0, m) if model is None else (1, model, m)
+    key: tuple[int, ...] = (0, m)
+    if isinstance(model, str):
+        name = np.frombuffer(hashlib.sha256(model.encode()).digest()[:16], dtype="<u4")
+        key = (3, *name.tolist(), m)
+    elif model is not None:
+        key = (1, model, m)
     return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
 
 
@@ -673,16 +724,25 @@ def break_tie(tied: NDArray[np.intp], tie_break: str, seed: np.random.SeedSequen
 
 
 def _aggregate(
-    scores: NDArray[np.float64],
-    aggregate: float | Callable[[NDArray[np.float64]], float],
-    names: Sequence[str],
+    scores: NDArray[np.float64], aggregate: Aggregate, names: Sequence[str], scoring: Any
 ) -> NDArray[np.float64]:
     if not callable(aggregate):
         return quantile_of_rows(scores, aggregate)
-    found = np.array([_one_number("aggregate", aggregate(row.copy())) for row in scores])
-    if np.isnan(found).any():
-        bad = names[int(np.isnan(found).argmax())]
-        raise ValueError(f"aggregate gave NaN for model {bad!r}; it must give a number.")
+    with np.errstate(invalid="ignore"):  # infinity minus infinity
+        found = np.array([one_number("aggregate", aggregate(row.copy())) for row in scores])
+    for q in np.flatnonzero(np.isnan(found)).tolist():
+        n_lost = int(np.isneginf(scores[q]).sum())
+        if not n_lost:
+            raise ValueError(
+                f"aggregate gave NaN for model {names[q]!r}, from finite scores of scoring "
+                f"{shown(scoring)}; it must give a number."
+            )
+        warnings.warn(
+            f"scoring {shown(scoring)} gave minus infinity for model {names[q]!r} on {n_lost} of "
+            f"{scores.shape[1]} sets, of which aggregate makes no number: the model loses.",
+            stacklevel=3,
+        )
+        found[q] = -np.inf
     return found
 
 
@@ -721,13 +781,6 @@ def _refuse_nan(
         )
 
 
-def _one_number(name: str, value: Any) -> float:
-    """Return what a user's function gave, if it is one number."""
-    if np.ndim(value) != 0 or np.asarray(value).dtype.kind not in "biuf":
-        raise ValueError(f"{name} must return one number, got {shown(value)}.")
-    return float(value)
-
-
 def _check_models(models: Any) -> tuple[list[str], list[Any]]:
     """Return names and fitted models."""
     if isinstance(models, Mapping):
@@ -753,12 +806,19 @@ def _check_models(models: Any) -> tuple[list[str], list[Any]]:
     return names, candidates
 
 
-def check_validation_data(X: Any, y: ArrayLike) -> NDArray:
-    """Return the labels; refuse those of one class or of another number than the samples."""
-    labels = check_column("y", y)
+def check_validation_data(X: Any, y: ArrayLike, *, several: bool = False) -> NDArray:
+    """Return the labels; refuse those of one class or of another number than the samples.
+
+    With ``several``, a sample may have several labels, each of them 0 or 1.
+    """
+    labels = check_array("y", y)
+    is_indicator = labels.ndim == 2 and labels.shape[1] > 1 and labels.dtype.kind in "biuf"
+    if not (several and is_indicator and np.isin(labels, (0, 1)).all()):
+        labels = check_column("y", y)
     check_samples("X", X, len(labels))
-    if len(pd.unique(labels)) < 2:
-        raise ValueError(f"y must have at least two classes, got {pd.unique(labels).tolist()}.")
+    kinds = np.unique(labels, axis=0) if labels.ndim > 1 else pd.unique(labels)
+    if len(kinds) < 2:
+        raise ValueError(f"y must have at least two classes, got {kinds.tolist()}.")
     return labels
 
 
@@ -771,15 +831,3 @@ def _check_aggregate(aggregate: Any) -> None:
             f"got {shown(aggregate)}."
         )
     check_number("aggregate", aggregate, 0, 1)
-
-
-def _check_perturbation(perturbation: Any) -> Perturbation:
-    if not isinstance(perturbation, Perturbation):
-        raise TypeError(f"perturbation must be a Perturbation, got {perturbation!r}.")
-    return perturbation
-
-
-def _fitted_perturbation(perturbation: Any, X: Any) -> Perturbation:
-    if hasattr(_check_perturbation(perturbation), "mechanisms_"):
-        return perturbation
-    return copy.copy(perturbation).fit(X)

@@ -28,12 +28,12 @@ from pvf.intervals import bootstrap_efficiency
 from pvf.metrics import intervention_efficiency_scorer
 from pvf.multiplicity import ambiguity, multiplicity_table, rashomon_set
 from pvf.perturbation import (
-    CellMechanism,
     GaussianNoise,
     Mechanism,
     NominalFlip,
     OrdinalShift,
     Perturbation,
+    WhereObserved,
 )
 from pvf.pmv import PAPER_NOISE_LEVELS, pmv_scorer
 from pvf.select.candidates import columns_to_screen, make_pool, strength_alone
@@ -48,7 +48,6 @@ __all__ = [
     "SIGMAS",
     "Parts",
     "Selection",
-    "WhereObserved",
     "perturbation_of",
     "recommended_model",
     "select",
@@ -170,57 +169,6 @@ def recommended_model(tied: Mapping[str, Sequence[str]]) -> str:
             if all(model in tied[rule] for rule in backers):
                 return model
     return tied["PVF"][0]
-
-
-class WhereObserved(CellMechanism):
-    """Perturb the values that are there; a missing one stays missing.
-
-    Other mechanisms refuse missing values, since they could not tell what to make of them. Models
-    that impute can: they see the gap that they would see in practice.
-
-    Parameters
-    ----------
-    mechanism : GaussianNoise, NominalFlip or OrdinalShift
-        What perturbs a value.
-    levels : sequence, optional
-        All levels of the column, if ``mechanism`` needs to know more than training data show.
-
-    Examples
-    --------
-    >>> noise = WhereObserved(GaussianNoise(0.1)).fit([1.0, np.nan])
-    >>> noise.sample([1.0, np.nan], 2, np.random.default_rng(0)).round(2)
-    array([[1.01,  nan],
-           [1.06,  nan]])
-    """
-
-    def __init__(self, mechanism: CellMechanism, levels: Sequence[Any] | None = None) -> None:
-        self.mechanism = mechanism
-        self.levels = levels
-        self.source = mechanism.source  # type: ignore[misc]  # the wrapped one's numbers
-
-    def __repr__(self) -> str:
-        return f"WhereObserved({self.mechanism!r})"
-
-    def fit(self, column: Any) -> WhereObserved:
-        """Let the mechanism learn from the values that are there, or from the levels given."""
-        learnt = pd.Series(column).dropna() if self.levels is None else pd.Series(self.levels)
-        self.mechanism.fit(learnt)  # type: ignore[attr-defined]  # every mechanism has it
-        return self
-
-    def prepare(self, column: Any) -> Callable[[NDArray[np.float64]], NDArray]:
-        """Return what perturbs the values that are there by draws."""
-        series = pd.Series(column)
-        seen = series.notna().to_numpy()
-        change = self.mechanism.prepare(series[seen])
-
-        def with_gaps(draws: NDArray[np.float64]) -> NDArray:
-            changed = change(draws[:, seen])
-            dtype = changed.dtype if changed.dtype.kind == "f" else object
-            copies = np.full(draws.shape, np.nan, dtype=dtype)
-            copies[:, seen] = changed
-            return copies
-
-        return change if seen.all() else with_gaps
 
 
 def split(

@@ -273,7 +273,7 @@ def test_errors_of_fit(mechanism, column, error, says):
         mechanism.fit(column)
     X = pd.DataFrame({"fine": range(len(column)), "odd one": column})
     with pytest.raises(error, match=f"(?s)Column 'odd one' of X: .*{says}"):
-        Perturbation({"odd one": mechanism}).fit(X)
+        Perturbation({"odd one": mechanism}, missing="refuse").fit(X)
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_errors_of_fit(mechanism, column, error, says):
 def test_errors_of_sample(column, says):
     """A validation column with a category not seen at fit, or with a gap, is refused by name."""
     X = pd.DataFrame({"odd one": ["a", "b"]})
-    perturbation = Perturbation({"odd one": NominalFlip(0.1)}).fit(X)
+    perturbation = Perturbation({"odd one": NominalFlip(0.1)}, missing="refuse").fit(X)
     with pytest.raises(ValueError, match=f"Column 'odd one' of X: .*{says}"):
         perturbation.sample(pd.DataFrame({"odd one": column}), 2, rng())
 

@@ -42,6 +42,7 @@ from pvf import (
 from pvf.metrics import count_metric
 from pvf.validation import perturbed_counts, quantile_of_rows, set_seed, tied_best
 
+STRICT = Perturbation(GaussianNoise(1), missing="refuse")
 NOISE = Perturbation(GaussianNoise(0.4))
 SMALL = {"n_sets": 12, "n_replicas": 3, "random_state": 0}
 
@@ -1212,8 +1213,9 @@ def test_containers_of_models(problem, container):
         ({"y": [0, 1, np.nan, 1] * 10}, ValueError, r"y must have no missing values, got 10"),
         ({"y": ["a", "b", None, "a"] * 10}, ValueError, r"y must have no missing values, got 10"),
         ({"y": [0, 1, np.inf, 1] * 10}, ValueError, r"y must be finite"),
-        ({"y": np.zeros((40, 2))}, ValueError, r"y must be one column.*\(40, 2\)"),
-        ({"X": np.full((40, 6), np.nan)}, ValueError, r"Column 0 of X: 40 missing or infinite"),
+        ({"y": np.full((40, 2), 2)}, ValueError, r"y must be one column.*\(40, 2\)"),
+        ({"y": np.zeros((40, 2))}, ValueError, r"y must have at least two classes"),
+        ({"X": np.full((40, 6), np.nan), "perturbation": STRICT}, ValueError, r"Column 0 .*40 mis"),
         ({"X": np.full((40, 6), np.inf)}, ValueError, r"Column 0 of X: 40 missing or infinite"),
         ({"X": np.zeros(40)}, ValueError, r"X must be a dense table"),
         ({"perturbation": GaussianNoise(1)}, TypeError, r"perturbation must be a Perturbation"),

@@ -27,7 +27,6 @@ from pvf.pmv import PAPER_NOISE_LEVELS
 from pvf.select.candidates import MixedEncoder, encoder, load_pool, make_pool
 from pvf.select.choose import (
     RULES,
-    WhereObserved,
     _differences,
     _judged,
     _multiplicity,
@@ -581,7 +580,7 @@ def test_perturbation_keeps_gaps_and_levels(seed):
 
 def test_gaps_do_not_change_the_other_draws():
     """Where nothing is missing, WhereObserved is the mechanism itself."""
-    plain, wrapped = pvf.GaussianNoise(0.3), WhereObserved(pvf.GaussianNoise(0.3))
+    plain, wrapped = pvf.GaussianNoise(0.3), pvf.WhereObserved(pvf.GaussianNoise(0.3))
     column = np.arange(5.0)
     np.testing.assert_array_equal(
         wrapped.fit(column).sample(column, 3, np.random.default_rng(1)),

@@ -1,0 +1,1013 @@
+"""How one feature, or a few together, are perturbed (section 3.2 of the paper, and beyond).
+
+A mechanism has two methods: ``fit(column)`` learns what it needs from training data, and
+``sample(column, size, rng)`` returns ``size`` perturbed copies of a column. Anything with these
+two methods works in a `Perturbation`.
+"""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, ndtri
+from sklearn.exceptions import NotFittedError
+
+from pvf._checks import (
+    check_array,
+    check_choice,
+    check_finite,
+    check_integer,
+    check_interval,
+    check_number,
+    check_rng,
+    shown,
+)
+from pvf._settings import Settings
+
+__all__ = [
+    "CellMechanism",
+    "CorrelatedNoise",
+    "GaussianNoise",
+    "Mechanism",
+    "Misclassification",
+    "Missingness",
+    "NominalFlip",
+    "OrdinalShift",
+    "RelativeNoise",
+    "RoundingError",
+    "UnchangeableError",
+    "WhereObserved",
+    "fit_observed",
+    "makes_cells",
+    "prepare_observed",
+]
+
+AtBounds = Literal["reflect", "truncate"]
+
+
+class UnchangeableError(ValueError):
+    """A column holds nothing that could change: one category, or no value at all."""
+
+
+@runtime_checkable
+class Mechanism(Protocol):
+    """What `Perturbation` needs of a mechanism.
+
+    A mechanism for several columns together has an attribute ``joint = True``. It is handed their
+    table of shape (n_samples, n_columns), and its ``sample`` returns copies of shape (size,
+    n_samples, n_columns). A mechanism sees missing values as they are; those of this package leave
+    them untouched inside a `Perturbation`.
+
+    Examples
+    --------
+    >>> class Swapped:
+    ...     def fit(self, column):
+    ...         return self
+    ...     def sample(self, column, size, rng):
+    ...         return np.stack([rng.permutation(column) for _ in range(size)])
+    >>> isinstance(Swapped(), Mechanism)
+    True
+    """
+
+    def fit(self, column: Any) -> Any:
+        """Learn from a column of training data."""
+
+    def sample(self, column: Any, size: int, rng: np.random.Generator) -> Any:
+        """Return ``size`` perturbed copies of ``column``, of shape (size, n_samples)."""
+
+
+class CellMechanism(Settings, ABC):
+    """A mechanism that turns one random number a cell into the cell's perturbed value.
+
+    Such numbers can be drawn for many columns in one call and turned into values for many sets
+    in another; the result is the same as column by column and set by set.
+    """
+
+    source: ClassVar[str]  # the Generator's method that draws the numbers
+    strength: ClassVar[str]  # the argument that says how strong the perturbation is
+
+    def scaled(self, factor: float) -> Self:
+        """Return a new mechanism, ``factor`` times as strong; a probability ends at 1.
+
+        Parameters
+        ----------
+        factor : float
+            0 or more.
+
+        Returns
+        -------
+        A mechanism of the same kind, not fitted.
+        """
+        check_number("factor", factor, 0)
+        settings = self.get_params(deep=False)
+        stronger = factor * settings[self.strength]
+        settings[self.strength] = min(stronger, 1) if self.strength == "probability" else stronger
+        return type(self)(**settings)
+
+    @abstractmethod
+    def fit(self, column: ArrayLike) -> Self:
+        """Learn from a column of training data."""
+
+    def sample(self, column: ArrayLike, size: int, rng: np.random.Generator) -> NDArray:
+        """Return perturbed copies of a column.
+
+        Parameters
+        ----------
+        column : array-like of shape (n_samples,)
+        size : int
+            Number of copies.
+        rng : numpy Generator
+
+        Returns
+        -------
+        ndarray of shape (size, n_samples)
+            Of the column's own kind of values; noise makes whole numbers float64.
+
+        Raises
+        ------
+        ValueError, TypeError
+            A value is missing, infinite, not seen at `fit`, or of the wrong kind.
+        NotFittedError
+            The mechanism learns from data, and `fit` has not been called.
+        """
+        check_integer("size", size, 1)
+        check_rng(rng)
+        series = _some(column)
+        transform = self.prepare(series)
+        return transform(getattr(rng, self.source)((size, len(series))))
+
+    @abstractmethod
+    def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
+        """Check a column once, to perturb it many times.
+
+        Parameters
+        ----------
+        column : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        callable
+            Turns random numbers of shape (size, n_samples), drawn by the generator's method
+            ``source``, into as many copies of the column.
+        """
+
+
+class _Noise(CellMechanism):
+    """What adds noise to numbers: a spread for each value, times one standard draw a cell."""
+
+    source = "standard_normal"
+    low: float | None
+    high: float | None
+    at_bounds: AtBounds
+
+    def __repr__(self) -> str:
+        bounds = {"low": self.low, "high": self.high}
+        given = [f"{name}={value:g}" for name, value in bounds.items() if value is not None]
+        how = [f"at_bounds={self.at_bounds!r}"] if self.at_bounds != "reflect" else []
+        strength = f"{float(getattr(self, self.strength)):g}"
+        return f"{type(self).__name__}({', '.join([strength, *given, *how])})"
+
+    def _set_bounds(self, low: float | None, high: float | None, at_bounds: AtBounds) -> None:
+        limits = [
+            -np.inf if low is None else check_number("low", low, -np.inf),
+            np.inf if high is None else check_number("high", high, -np.inf),
+        ]
+        if limits[0] >= limits[1]:
+            raise ValueError(f"low must be below high, got {low!r} and {high!r}.")
+        check_choice("at_bounds", at_bounds, ("reflect", "truncate"))
+        self.low, self.high, self.at_bounds = low, high, at_bounds
+
+    @property
+    def _limits(self) -> tuple[float, float]:
+        low, high = self.low, self.high
+        return -np.inf if low is None else float(low), np.inf if high is None else float(high)
+
+    def fit(self, column: ArrayLike) -> Self:
+        """Check that the column is numeric and finite; there is nothing to learn.
+
+        Parameters
+        ----------
+        column : array-like of shape (n_samples,)
+
+        Returns
+        -------
+        The mechanism itself.
+
+        Raises
+        ------
+        TypeError
+            The column is not numeric.
+        ValueError
+            A value is missing, infinite, or out of bounds.
+        """
+        self._values(_some(column))
+        return self
+
+    def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
+        """Return what adds draws to the column."""
+        values = self._values(column)
+        return functools.partial(self._noisy, values)
+
+    @abstractmethod
+    def _spread(self, values: NDArray) -> float | NDArray:
+        """Return what a standard draw is multiplied by, for each value."""
+
+    def _standard(self, draws: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return random numbers as standard draws."""
+        return draws
+
+    def _standard_within(
+        self, draws: NDArray[np.float64], low: NDArray, high: NDArray
+    ) -> NDArray[np.float64]:
+        """Return random numbers as standard draws, given that these lie between low and high."""
+        mass = ndtr(high) - ndtr(low)
+        # each from its own side, where the tail's probabilities are exact
+        below = ndtri(ndtr(low) + ndtr(draws) * mass)
+        above = -ndtri(ndtr(-high) + ndtr(-draws) * mass)
+        return np.where(draws < 0, below, above)
+
+    def _noisy(self, values: NDArray, draws: NDArray[np.float64]) -> NDArray:
+        spread, (low, high) = self._spread(values), self._limits
+        if np.isinf(low) and np.isinf(high):
+            noisy = values + spread * self._standard(draws)
+        elif self.at_bounds == "truncate":
+            width = np.where(np.equal(spread, 0), 1.0, spread)  # times 0 in the end
+            with np.errstate(over="ignore"):  # a bound that is infinitely far for such noise
+                limits = (low - values) / width, (high - values) / width
+            within = self._standard_within(draws, *limits)
+            noisy = np.clip(values + spread * within, low, high)
+        else:
+            noisy = _reflected(values + spread * self._standard(draws), low, high)
+        return noisy.astype(values.dtype, copy=False)
+
+    def _values(self, column: ArrayLike) -> NDArray:
+        name = type(self).__name__
+        values = _numbers(name, column)
+        low, high = self._limits
+        outside = (values < low) | (values > high)
+        if outside.any():
+            raise ValueError(
+                f"The column holds {values[outside][0]:g}, outside of {name}'s bounds "
+                f"[{low:g}, {high:g}]."
+            )
+        return values
+
+
+class GaussianNoise(_Noise):
+    """Add independent noise from N(0, scale²) to a numeric feature.
+
+    Parameters
+    ----------
+    scale : float
+        Standard deviation σ, 0 or more, in the units of the feature as the perturbation meets it.
+    low, high : float, optional
+        Bounds that no perturbed value leaves; none by default.
+    at_bounds : {"reflect", "truncate"}, default="reflect"
+        Whether a value beyond a bound is reflected at it, or the noise comes from the normal
+        distribution given that the value stays within.
+
+    References
+    ----------
+    Zhang, Tran and Weng (2026), section 3.2, mechanism 1.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> GaussianNoise(0.1).fit([1.0, 2.0]).sample([1.0, 2.0], 3, rng).round(2)
+    array([[1.01, 1.99],
+           [1.06, 2.01],
+           [0.95, 2.04]])
+    >>> GaussianNoise(3, low=0).sample([0.5], 1000, rng).min() >= 0
+    np.True_
+    """
+
+    strength = "scale"
+
+    def __init__(
+        self,
+        scale: float,
+        *,
+        low: float | None = None,
+        high: float | None = None,
+        at_bounds: AtBounds = "reflect",
+    ) -> None:
+        check_number("scale", scale, 0)
+        self.scale = scale
+        self._set_bounds(low, high, at_bounds)
+
+    def _spread(self, values: NDArray) -> float:  # noqa: ARG002
+        return float(self.scale)
+
+
+class RelativeNoise(_Noise):
+    """Add noise in proportion to the value: x' = x + share |x| Z, Z standard normal.
+
+    Parameters
+    ----------
+    share : float
+        Standard deviation as a share of the value (a coefficient of variation), 0 or more.
+    low, high, at_bounds
+        As in `GaussianNoise`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> RelativeNoise(0.1).sample([1.0, 100.0, 0.0], 2, rng).round(2)
+    array([[ 1.01, 98.68,  0.  ],
+           [ 1.01, 94.64,  0.  ]])
+    """
+
+    strength = "share"
+
+    def __init__(
+        self,
+        share: float,
+        *,
+        low: float | None = None,
+        high: float | None = None,
+        at_bounds: AtBounds = "reflect",
+    ) -> None:
+        check_number("share", share, 0)
+        self.share = share
+        self._set_bounds(low, high, at_bounds)
+
+    def _spread(self, values: NDArray) -> NDArray:
+        return float(self.share) * np.abs(values.astype(np.float64, copy=False))
+
+
+class RoundingError(_Noise):
+    """Undo the rounding of a value that is known to the nearest ``step``.
+
+    The perturbed value is uniform on the interval of width ``step`` around the recorded one.
+
+    Parameters
+    ----------
+    step : float
+        What values are multiples of, 0 or more, in the feature's units: 5 for a blood pressure
+        read to the nearest 5 mmHg.
+    low, high, at_bounds
+        As in `GaussianNoise`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> RoundingError(5).sample([120, 125], 2, rng).round(1)
+    array([[120.7, 123.8],
+           [117.7, 122.6]])
+    """
+
+    source = "random"
+    strength = "step"
+
+    def __init__(
+        self,
+        step: float,
+        *,
+        low: float | None = None,
+        high: float | None = None,
+        at_bounds: AtBounds = "reflect",
+    ) -> None:
+        check_number("step", step, 0)
+        self.step = step
+        self._set_bounds(low, high, at_bounds)
+
+    def _spread(self, values: NDArray) -> float:  # noqa: ARG002
+        return float(self.step) / 2
+
+    def _standard(self, draws: NDArray[np.float64]) -> NDArray[np.float64]:
+        return 2 * draws - 1
+
+    def _standard_within(
+        self, draws: NDArray[np.float64], low: NDArray, high: NDArray
+    ) -> NDArray[np.float64]:
+        low, high = np.maximum(low, -1), np.minimum(high, 1)
+        return low + draws * (high - low)
+
+
+class CorrelatedNoise(CellMechanism):
+    """Add noise from N(0, covariance) to several numeric features together.
+
+    Parameters
+    ----------
+    covariance : array-like of shape (n_columns, n_columns)
+        Symmetric and positive semi-definite, in the features' units, in the order in which the
+        perturbation names the columns.
+
+    Examples
+    --------
+    >>> from pvf import Perturbation
+    >>> X = pd.DataFrame({"systolic": [120.0, 140.0], "diastolic": [80.0, 90.0], "age": [50, 60]})
+    >>> noise = CorrelatedNoise([[25, 12], [12, 9]])
+    >>> perturbation = Perturbation([(["systolic", "diastolic"], noise)]).fit(X)
+    >>> perturbation.sample(X, 1, np.random.default_rng(0)).round(1)
+       systolic  diastolic  age
+    0     120.4       79.9   50
+    1     143.2       91.3   60
+    """
+
+    source = "standard_normal"
+    strength = "covariance"
+    joint = True
+
+    def __init__(self, covariance: ArrayLike) -> None:
+        matrix = check_finite("covariance", covariance)
+        if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
+            raise ValueError(f"covariance must be a square matrix, got shape {matrix.shape}.")
+        if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0):
+            raise ValueError(f"covariance must be symmetric, got {shown(covariance)}.")
+        values, vectors = np.linalg.eigh(matrix)
+        if values.min() < -1e-9 * max(values.max(), 0):
+            raise ValueError(
+                f"covariance must be positive semi-definite, got the eigenvalue {values.min():g}."
+            )
+        self.covariance = covariance
+        # the symmetric root, which exists where a Cholesky factor does not
+        self._root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+
+    def __repr__(self) -> str:
+        return f"CorrelatedNoise({np.asarray(self.covariance).tolist()})"
+
+    def scaled(self, factor: float) -> Self:
+        """Return new noise whose standard deviations are ``factor`` times as large."""
+        check_number("factor", factor, 0)
+        return type(self)(factor**2 * np.asarray(self.covariance, dtype=float))
+
+    def fit(self, column: Any) -> Self:
+        """Check that the columns are numeric, and as many as the covariance says."""
+        self._table(column)
+        return self
+
+    def sample(self, column: Any, size: int, rng: np.random.Generator) -> NDArray:
+        """Return ``size`` perturbed copies of a table, of shape (size, n_samples, n_columns)."""
+        check_integer("size", size, 1)
+        check_rng(rng)
+        return self.prepare(column)(rng.standard_normal((size, *np.shape(column))))
+
+    def prepare(self, column: Any) -> Callable[[NDArray[np.float64]], NDArray]:
+        """Return what adds draws of shape (size, n_samples, n_columns) to the table."""
+        values = self._table(column)
+        # one row at a time, so that a table in parts has the same bits
+        return lambda draws: values + np.einsum("...i,ij->...j", draws, self._root)
+
+    def _table(self, table: Any) -> NDArray[np.float64]:
+        frame = table if isinstance(table, pd.DataFrame) else pd.DataFrame(np.asarray(table))
+        if frame.shape[1] != len(self._root):
+            raise ValueError(
+                f"covariance is for {len(self._root)} columns, and the perturbation names "
+                f"{frame.shape[1]}."
+            )
+        columns = []
+        for name in range(frame.shape[1]):
+            series = frame.iloc[:, name]
+            values = np.full(len(series), np.nan)
+            seen = series.notna().to_numpy()
+            if seen.any():
+                values[seen] = _numbers("CorrelatedNoise", series[seen])
+            columns.append(values)
+        return np.stack(columns, axis=1)
+
+
+def _numbers(mechanism: str, column: ArrayLike) -> NDArray:
+    """Return a column's finite numbers, floats of their own precision."""
+    series = _series(column)
+    if pd.api.types.is_bool_dtype(series) or not pd.api.types.is_numeric_dtype(series):
+        raise TypeError(
+            f"{mechanism} takes a numeric column, got dtype {series.dtype}; "
+            "for categories take NominalFlip or OrdinalShift."
+        )
+    dtype: Any = np.float64
+    if pd.api.types.is_float_dtype(series):
+        dtype = getattr(series.dtype, "numpy_dtype", series.dtype)  # of nullable dtypes
+    values = series.to_numpy(dtype=dtype, na_value=np.nan)
+    _refuse_missing(mechanism, int((~np.isfinite(values)).sum()), "finite numbers")
+    return values
+
+
+def _reflected(values: NDArray, low: float, high: float) -> NDArray:
+    """Return values folded into [low, high], one end of which may be infinite."""
+    if np.isinf(high):
+        return low + np.abs(values - low)
+    if np.isinf(low):
+        return high - np.abs(high - values)
+    within = (values - low) % (2 * (high - low))
+    return np.clip(low + np.minimum(within, 2 * (high - low) - within), low, high)
+
+
+class _CategoryChange(CellMechanism):
+    """What flips and shifts share: levels learnt by `fit`, and one uniform draw a cell."""
+
+    source = "random"
+    strength = "probability"
+    probability: float
+    levels_: pd.Index
+
+    def fit(self, column: ArrayLike) -> Self:
+        """Learn the levels from training data.
+
+        Parameters
+        ----------
+        column : array-like of shape (n_samples,)
+            A pandas category's levels are all that it declares; else those that occur.
+
+        Returns
+        -------
+        The mechanism itself.
+
+        Raises
+        ------
+        ValueError
+            A value is missing, or there is only one level, which cannot change.
+        """
+        series = _some(column)
+        self._refuse_missing(series)
+        levels = self._learn_levels(series)
+        if len(levels) < 2:
+            raise UnchangeableError(
+                f"The column has one category ({levels[0]!r}), so it cannot flip: leave it out "
+                "of the mechanisms."
+            )
+        self.levels_ = levels
+        self._level_values = levels.infer_objects().to_numpy()
+        # Row i: where, in [0, 1], one new level ends and the next begins, given that level i is
+        # left. What is impossible stays so, however the sums are rounded.
+        moves = self._leaving_probabilities()
+        self._borders = np.cumsum(moves, axis=1)[:, :-1]
+        last_possible = len(levels) - 1 - np.argmax(moves[:, ::-1] > 0, axis=1)
+        self._borders[np.arange(len(levels) - 1) >= last_possible[:, None]] = np.inf
+        return self
+
+    def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
+        """Return what changes the column's levels by draws."""
+        if not hasattr(self, "levels_"):
+            raise NotFittedError(f"This {type(self).__name__} is not fitted: call fit first.")
+        series = _series(column)
+        self._refuse_missing(series)
+        if isinstance(series.dtype, pd.CategoricalDtype):
+            lacking = self.levels_.difference(series.cat.categories.astype(object), sort=False)
+            if len(lacking):
+                raise ValueError(
+                    f"The column's categories {series.cat.categories.tolist()} lack "
+                    f"{lacking.tolist()}, known since fit: give it the training data's dtype."
+                )
+        codes = self.levels_.get_indexer(pd.Index(series.astype(object)))
+        if (codes < 0).any():
+            unseen = pd.unique(series[codes < 0]).tolist()
+            raise ValueError(
+                f"The column holds {unseen}, not seen at fit; {type(self).__name__} knows "
+                f"{self.levels_.tolist()}."
+            )
+        return functools.partial(self._changed_levels, codes)
+
+    def _refuse_missing(self, series: pd.Series) -> None:
+        n_infinite = np.isinf(series).sum() if pd.api.types.is_float_dtype(series) else 0
+        n_missing = int(series.isna().sum() + n_infinite)
+        _refuse_missing(type(self).__name__, n_missing, "finite values, none missing")
+
+    def _changed_levels(self, codes: NDArray[np.intp], draws: NDArray[np.float64]) -> NDArray:
+        return self._level_values[self._changed_codes(codes, draws)]
+
+    def _changed_codes(
+        self, codes: NDArray[np.intp], draws: NDArray[np.float64]
+    ) -> NDArray[np.intp]:
+        """Return the levels' numbers after the change, of the draws' shape."""
+        changed = np.broadcast_to(codes, draws.shape).copy()
+        leaves = draws < self.probability
+        origin = changed[leaves]
+        # Given that it is below the probability, the draw is uniform again: it picks the level.
+        picks = draws[leaves] / max(self.probability, np.finfo(float).tiny)
+        target = np.empty_like(origin)
+        for code in np.unique(origin):
+            here = origin == code
+            target[here] = np.searchsorted(self._borders[code], picks[here], side="right")
+        changed[leaves] = target
+        return changed
+
+    @abstractmethod
+    def _learn_levels(self, series: pd.Series) -> pd.Index:
+        """Return all levels of a column without missing values."""
+
+    @abstractmethod
+    def _leaving_probabilities(self) -> NDArray[np.float64]:
+        """Return the probability of each new level (column), given the old one (row)."""
+
+
+class NominalFlip(_CategoryChange):
+    r"""Change a category to one of the others, all equally likely.
+
+    .. math:: \Pr(x' = a \mid x) = \xi / (|C| - 1), \quad a \neq x
+
+    Parameters
+    ----------
+    probability : float in [0, 1]
+        Flip probability ξ.
+
+    References
+    ----------
+    Zhang, Tran and Weng (2026), section 3.2, mechanism 2.
+
+    Examples
+    --------
+    >>> flip = NominalFlip(1.0).fit(["a", "b"])
+    >>> flip.sample(["a", "b", "b"], 1, np.random.default_rng(0))
+    array([['b', 'a', 'a']], dtype=object)
+    """
+
+    def __init__(self, probability: float) -> None:
+        check_number("probability", probability, 0, 1)
+        self.probability = probability
+
+    def __repr__(self) -> str:
+        return f"NominalFlip({self.probability:g})"
+
+    def _learn_levels(self, series: pd.Series) -> pd.Index:
+        return _levels_of(series)
+
+    def _leaving_probabilities(self) -> NDArray[np.float64]:
+        n_levels = len(self.levels_)
+        return (1 - np.eye(n_levels)) / (n_levels - 1)
+
+
+class OrdinalShift(_CategoryChange):
+    r"""Move an ordinal value along its order, to near levels more often than to far ones.
+
+    .. math::
+
+        \Pr(x' \mid x) = \xi \frac{\exp\{-\lambda d(x, x')\}}
+        {\sum_{a \neq x} \exp\{-\lambda d(x, a)\}}, \quad x' \neq x
+
+    Parameters
+    ----------
+    probability : float in [0, 1]
+        Probability ξ that the value moves.
+    decay : float
+        Decay λ, 0 or more, per unit of distance d.
+    order : sequence, optional
+        All levels from lowest to highest. By default a pandas category's own order, or the
+        numbers that occur in training data, sorted.
+    values : sequence of float, optional
+        A position for each level, in the levels' order; d is then the distance between
+        positions. By default d counts steps along the order.
+
+    References
+    ----------
+    Zhang, Tran and Weng (2026), section 3.2, mechanism 3.
+
+    Examples
+    --------
+    >>> shift = OrdinalShift(1.0, 50.0, order=["low", "mid", "high"]).fit(["low", "high"])
+    >>> shift.sample(["low", "high"], 1, np.random.default_rng(0))
+    array([['mid', 'mid']], dtype=object)
+    """
+
+    def __init__(
+        self,
+        probability: float,
+        decay: float,
+        *,
+        order: Sequence[Any] | None = None,
+        values: Sequence[float] | None = None,
+    ) -> None:
+        check_number("probability", probability, 0, 1)
+        check_number("decay", decay, 0)
+        self.probability, self.decay = probability, decay
+        _check_order(order, values)
+        self.order = order
+        self.values = values
+
+    def __repr__(self) -> str:
+        return f"OrdinalShift({self.probability:g}, {self.decay:g})"
+
+    def _learn_levels(self, series: pd.Series) -> pd.Index:
+        if self.order is not None:
+            levels = pd.Index(list(self.order), dtype=object)
+            unknown = [value for value in pd.unique(series) if value not in levels]
+            if unknown:
+                raise ValueError(f"The column holds {unknown}, which order does not name.")
+            return levels
+        is_category = isinstance(series.dtype, pd.CategoricalDtype)
+        has_order = series.cat.ordered if is_category else pd.api.types.is_numeric_dtype(series)
+        if not has_order:
+            raise ValueError(
+                f"A column of dtype {series.dtype} has no order of its own: give OrdinalShift "
+                "the levels from lowest to highest as order."
+            )
+        return _levels_of(series)
+
+    def _leaving_probabilities(self) -> NDArray[np.float64]:
+        positions = np.arange(len(self.levels_), dtype=float)
+        if self.values is not None:
+            positions = check_finite("values", self.values)
+            if positions.shape != (len(self.levels_),):
+                raise ValueError(
+                    f"values must be one number for each of the {len(self.levels_)} levels "
+                    f"{self.levels_.tolist()}, got {self.values!r}."
+                )
+        distance = np.abs(positions[:, None] - positions)
+        other = ~np.eye(len(positions), dtype=bool)
+        # Seen from the nearest level, so that exp does not vanish in every level.
+        nearest = distance.min(axis=1, keepdims=True, where=other, initial=np.inf)
+        weight = other * np.exp(-self.decay * np.where(other, distance - nearest, 0))
+        return weight / weight.sum(axis=1, keepdims=True)
+
+
+class Misclassification(_CategoryChange):
+    """Change a category as a test or a coder does, by a table of how often each is taken for each.
+
+    Parameters
+    ----------
+    matrix : DataFrame, mapping of mappings, or array-like of shape (n_levels, n_levels)
+        ``matrix[true][recorded]``: the probability of each recorded level (frame: column), given
+        the true one (frame: row). Each row sums to 1; pairs that a mapping leaves out are 0.
+    levels : sequence, optional
+        The levels in the array's order; frames and mappings name their own.
+
+    Examples
+    --------
+    A test of sensitivity 0.9 and specificity 0.95:
+
+    >>> test = Misclassification(
+    ...     {"pos": {"pos": 0.9, "neg": 0.1}, "neg": {"pos": 0.05, "neg": 0.95}}
+    ... )
+    >>> copies = test.fit(["pos", "neg"]).sample(["pos", "neg"], 10_000, np.random.default_rng(0))
+    >>> (copies == "pos").mean(axis=0).round(2)
+    array([0.9 , 0.05])
+    """
+
+    probability = 1.0  # each value is drawn anew, by its row
+
+    def __init__(self, matrix: Any, levels: Sequence[Any] | None = None) -> None:
+        self.matrix, self.levels = matrix, levels
+        names, moves = _named_matrix(matrix, levels)
+        check_interval("matrix", moves, 0, 1)
+        sums = moves.sum(axis=1)
+        if not np.allclose(sums, 1, rtol=0, atol=1e-9):
+            worst = int(np.abs(sums - 1).argmax())
+            raise ValueError(
+                f"matrix must have rows that sum to 1, got {sums[worst]:g} for {names[worst]!r}."
+            )
+        self._names, self._moves = names, moves
+
+    def __repr__(self) -> str:
+        return f"Misclassification({len(self._names)} levels: {shown(list(self._names))})"
+
+    def scaled(self, factor: float) -> Self:
+        """Return a new mechanism that errs ``factor`` times as often, at most always."""
+        check_number("factor", factor, 0)
+        wrong = factor * self._moves * ~np.eye(len(self._moves), dtype=bool)
+        wrong /= np.maximum(wrong.sum(axis=1, keepdims=True), 1)
+        right = 1 - wrong.sum(axis=1)
+        return type(self)(wrong + np.diag(np.maximum(right, 0)), list(self._names))
+
+    def _learn_levels(self, series: pd.Series) -> pd.Index:
+        unknown = [value for value in pd.unique(series) if value not in self._names]
+        if unknown:
+            raise ValueError(f"The column holds {unknown}, which matrix does not name.")
+        return self._names
+
+    def _leaving_probabilities(self) -> NDArray[np.float64]:
+        return self._moves
+
+
+class Missingness(CellMechanism):
+    """Let a value go missing with a given probability, whatever it is.
+
+    Parameters
+    ----------
+    probability : float in [0, 1]
+        Share of the values that go missing. What is missing stays so.
+
+    Examples
+    --------
+    >>> Missingness(0.5).sample([1.0, 2.0, 3.0], 2, np.random.default_rng(1))
+    array([[ 1.,  2., nan],
+           [ 1., nan, nan]])
+    """
+
+    source = "random"
+    strength = "probability"
+
+    def __init__(self, probability: float) -> None:
+        check_number("probability", probability, 0, 1)
+        self.probability = probability
+
+    def __repr__(self) -> str:
+        return f"Missingness({float(self.probability):g})"
+
+    def fit(self, column: ArrayLike) -> Self:
+        """Check the column; there is nothing to learn."""
+        self.prepare(column)
+        return self
+
+    def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
+        """Return what turns draws below the probability into missing values."""
+        series = _series(column)
+        if isinstance(column, np.ndarray) and column.dtype.kind in "US":
+            raise TypeError(
+                f"An array of dtype {column.dtype} cannot hold a missing value: give a frame, or "
+                "an array of dtype object."
+            )
+        if pd.api.types.is_float_dtype(series) or pd.api.types.is_integer_dtype(series):
+            dtype = series.dtype if isinstance(series.dtype, np.dtype) else np.dtype(float)
+            kept = series.to_numpy(dtype=dtype if dtype.kind == "f" else float, na_value=np.nan)
+        else:
+            kept = series.to_numpy(dtype=object)
+        return lambda draws: np.where(draws < float(self.probability), np.nan, kept).astype(
+            kept.dtype, copy=False
+        )
+
+
+class WhereObserved(CellMechanism):
+    """Perturb the values that are there; a missing one stays missing.
+
+    A `Perturbation` does so by itself; this is for a mechanism that stands alone, or that must know
+    more levels than the training data show.
+
+    Parameters
+    ----------
+    mechanism : CellMechanism
+        What perturbs a value: any mechanism of this package for a single column.
+    levels : sequence, optional
+        All levels of the column, if ``mechanism`` needs to know more than training data show.
+
+    Examples
+    --------
+    >>> noise = WhereObserved(GaussianNoise(0.1)).fit([1.0, np.nan])
+    >>> noise.sample([1.0, np.nan], 2, np.random.default_rng(0)).round(2)
+    array([[1.01,  nan],
+           [1.06,  nan]])
+    """
+
+    def __init__(self, mechanism: CellMechanism, levels: Sequence[Any] | None = None) -> None:
+        if not makes_cells(mechanism) or getattr(mechanism, "joint", False):
+            raise TypeError(
+                "mechanism must turn one random number a cell into a value, as GaussianNoise "
+                f"does, got {shown(mechanism)}."
+            )
+        self.mechanism = mechanism
+        self.levels = levels
+
+    @property
+    def source(self) -> str:  # type: ignore[override]
+        """The wrapped mechanism's."""
+        return self.mechanism.source
+
+    def __repr__(self) -> str:
+        return f"WhereObserved({self.mechanism!r})"
+
+    def scaled(self, factor: float) -> Self:
+        """Return a new mechanism, the wrapped one ``factor`` times as strong."""
+        return type(self)(self.mechanism.scaled(factor), self.levels)
+
+    def fit(self, column: Any) -> Self:
+        """Let the mechanism learn from the values that are there, or from the levels given."""
+        fit_observed(self.mechanism, column if self.levels is None else pd.Series(self.levels))
+        return self
+
+    def prepare(self, column: Any) -> Callable[[NDArray[np.float64]], NDArray]:
+        """Return what perturbs the values that are there by draws."""
+        return prepare_observed(self.mechanism, column)
+
+
+def makes_cells(mechanism: Any) -> bool:
+    """Say whether a mechanism's copies are what it makes of one number a cell.
+
+    A subclass whose ``sample`` is its own makes them in its own way.
+    """
+    if not isinstance(mechanism, CellMechanism):
+        return False
+    own = getattr(mechanism.sample, "__func__", None)
+    return own in (CellMechanism.sample, CorrelatedNoise.sample)
+
+
+def fit_observed(mechanism: CellMechanism, column: Any) -> None:
+    """Let a mechanism learn from the values that are there; noise has nothing to learn."""
+    series = _some(column)
+    seen = series.notna()
+    if seen.any() or isinstance(series.dtype, pd.CategoricalDtype):
+        known = column if seen.all() else series[seen]
+        if not seen.any():  # a category declares its levels, whether they occur or not
+            known = pd.Series(series.cat.categories, dtype=series.dtype)
+        mechanism.fit(known)
+    elif not isinstance(mechanism, _Noise | Missingness):
+        raise UnchangeableError("The column has missing values only, and no level to learn.")
+
+
+def prepare_observed(
+    mechanism: CellMechanism, column: Any
+) -> Callable[[NDArray[np.float64]], NDArray]:
+    """Return what perturbs the values that are there by draws, and leaves the missing ones."""
+    series = _series(column)
+    seen = series.notna().to_numpy()
+    if seen.all():
+        return mechanism.prepare(column)
+    change = mechanism.prepare(series[seen]) if seen.any() else lambda draws: draws
+    gaps = series[~seen].to_numpy(dtype=object)
+
+    def with_gaps(draws: NDArray[np.float64]) -> NDArray:
+        changed = change(draws[:, seen])
+        is_float = changed.dtype.kind == "f"
+        copies = np.empty(draws.shape, dtype=changed.dtype if is_float else object)
+        copies[:, ~seen] = np.nan if is_float else gaps
+        copies[:, seen] = changed
+        return copies
+
+    return with_gaps
+
+
+def _named_matrix(matrix: Any, levels: Any) -> tuple[pd.Index, NDArray[np.float64]]:
+    """Return the levels of a table of misclassification, and its probabilities in their order."""
+    if isinstance(matrix, Mapping):
+        if not matrix or not all(isinstance(row, Mapping) for row in matrix.values()):
+            raise TypeError(f"matrix must map levels to mappings, got {shown(matrix)}.")
+        names = pd.Index(list(matrix), dtype=object)
+        unknown = [level for row in matrix.values() for level in row if level not in names]
+        moves = [[row.get(level, 0) for level in names] for row in matrix.values()]
+    elif isinstance(matrix, pd.DataFrame):
+        names = pd.Index(matrix.index, dtype=object)
+        unknown = [level for level in matrix.columns if level not in names]
+        moves = matrix.reindex(columns=matrix.index, fill_value=0).to_numpy()
+    elif levels is None:
+        raise ValueError("levels must name the levels of an array of probabilities, got None.")
+    else:
+        _check_order(levels, None)
+        names, moves, unknown = pd.Index(list(levels), dtype=object), matrix, []
+    if unknown:
+        raise ValueError(f"matrix gives no probabilities for what is truly {unknown[0]!r}.")
+    if names.has_duplicates or pd.isna(names).any():
+        raise ValueError(f"matrix must name each level once, none missing, got {list(names)}.")
+    table = check_finite("matrix", moves)
+    if table.shape != (len(names), len(names)):
+        raise ValueError(f"matrix must have shape {(len(names),) * 2}, got {table.shape}.")
+    return names, table
+
+
+def _levels_of(series: pd.Series) -> pd.Index:
+    """Return a category's declared levels, or the sorted values that occur."""
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        return pd.Index(series.cat.categories.astype(object))
+    values = pd.unique(series)
+    try:
+        levels = sorted(values.tolist() if hasattr(values, "tolist") else values)
+    except TypeError as error:
+        raise TypeError(
+            f"The column mixes values that cannot be sorted, such as {list(values)[:3]}: "
+            "make it one type."
+        ) from error
+    return pd.Index(levels, dtype=object)
+
+
+def _check_order(order: Any, values: Any) -> None:
+    """Refuse levels and positions that no column could have, or that do not go together."""
+    if values is not None:
+        positions = check_finite("values", values)
+        if positions.ndim != 1 or not positions.size:
+            raise ValueError(f"values must be one number for each level, got {shown(values)}.")
+    if order is None:
+        return
+    levels = check_array("order", order)
+    if levels.ndim != 1 or not levels.size or pd.isna(levels).any():
+        raise ValueError(f"order must name one level or more, none missing, got {shown(order)}.")
+    if pd.Index(list(order), dtype=object).has_duplicates:
+        raise ValueError(f"order must name each level once, got {list(order)}.")
+    if values is not None and positions.size != levels.size:
+        raise ValueError(
+            f"values must be one number for each of the {levels.size} levels in order, "
+            f"got {positions.size}."
+        )
+
+
+def _series(column: Any) -> pd.Series:
+    """Return a column as a series, whatever it came in."""
+    if not isinstance(column, pd.Series | pd.Index | pd.api.extensions.ExtensionArray):
+        n_dimensions = check_array("column", column).ndim
+        if n_dimensions != 1:
+            raise ValueError(
+                f"column must be one-dimensional, got {shown(column)} of {n_dimensions} dimensions."
+            )
+    series = pd.Series(column)
+    if pd.api.types.is_complex_dtype(series):
+        raise TypeError(f"column must not be complex, got dtype {series.dtype}.")
+    return series
+
+
+def _some(column: Any) -> pd.Series:
+    """Return a column that something can be learnt from."""
+    series = _series(column)
+    if series.empty:
+        raise UnchangeableError("column must hold at least one value, got none.")
+    return series
+
+
+def _refuse_missing(mechanism: str, n_missing: int, takes: str) -> None:
+    if n_missing:
+        raise ValueError(
+            f"{n_missing} missing or infinite values; {mechanism} takes {takes}: wrap it as "
+            f"WhereObserved({mechanism}(...)) to leave missing ones as they are, impute first, or "
+            "leave the column out of the mechanisms."
+        )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -276,6 +276,37 @@ def score_law(
     >>> round(law.mean, 3), round(law.quantile(0.25), 3)
     (0.812, 0.75)
     """
+    arguments: dict[str, Any] = {"perturbation": perturbation, "scoring": scoring}
+    return score_laws([model], X, y, **arguments, n_replicas=n_replicas, pos_label=pos_label)[0]
+
+
+def score_laws(
+    models: Sequence[Any],
+    X: Any,
+    y: ArrayLike,
+    *,
+    perturbation: Perturbation,
+    scoring: str | Callable[..., Any],
+    n_replicas: int = 7,
+    pos_label: Any = None,
+) -> list[ScoreLaw]:
+    """Return the law of each model's score; checks and metric are done once for all.
+
+    Parameters
+    ----------
+    models : list of fitted classifiers
+    X, y, perturbation, scoring, n_replicas, pos_label
+        As in `score_law`.
+
+    Returns
+    -------
+    list of ScoreLaw
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `score_law`.
+    """
     labels = check_column("y", y)
     check_samples("X", X, len(labels))
     check_integer("n_replicas", n_replicas, 1)
@@ -283,10 +314,32 @@ def score_law(
     if len(classes) != 2:
         raise ValueError(f"y must have two classes, got {classes.tolist()}.")
     case, metric = _metric(scoring, classes, pos_label)
-    if set(getattr(model, "classes_", classes)) != set(classes):
-        raise ValueError(f"model must have the classes {classes.tolist()} of y.")
-    flips = flip_probability(model, X, perturbation, pos_label=case, method="exact")
-    is_case, chances = labels == case, flips.probability
+    is_case = labels == case
+    try:
+        noise = Noise(_fitted(perturbation, X), X)
+    except NoLawError as error:
+        raise ValueError(f"perturbation: {error}; draw sets instead.") from error
+    laws = []
+    for model in models:
+        if not np.array_equal(getattr(model, "classes_", ()), classes):
+            raise ValueError(f"model must have the classes {classes.tolist()} of y.")
+        try:
+            law = law_of_flags(model, noise)
+        except NoLawError as error:
+            raise ValueError(f"model: {error}; draw sets instead.") from error
+        law = law if case == classes[1] else 1 - law
+        flips = FlipProbability(law, np.zeros_like(law), exact=True)
+        laws.append(_law_of_counts(flips, is_case, n_replicas, metric))
+    return laws
+
+
+def _law_of_counts(
+    flips: FlipProbability,
+    is_case: NDArray[np.bool_],
+    n_replicas: int,
+    metric: Callable[..., Any],
+) -> ScoreLaw:
+    chances = flips.probability
     tp, fp = (_counts_law(chances[group], n_replicas) for group in (is_case, ~is_case))
     is_large = len(tp) * len(fp) > _MOST_PAIRS
     error = 4 * _TAIL * is_large + sum(_rounding(len(law)) for law in (tp, fp))

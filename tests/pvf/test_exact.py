@@ -60,7 +60,7 @@ def test_law_of_flips_alone_is_enumerated():
     x = np.array([[0, 1], [1, 0], [1, 1], [0, 0]])
     y = np.array([0, 1, 1, 0])
     flips = pvf.Perturbation(pvf.NominalFlip(0.3)).fit(x)
-    tree = DecisionTreeClassifier(random_state=0).fit(x, [0, 1, 0, 1])
+    tree = DecisionTreeClassifier(random_state=0).fit(x, [1, 1, 0, 0])
     law = score_law(tree, x[:2], y[:2], perturbation=flips, scoring="accuracy", n_replicas=1)
     chances = {}
     for change in itertools.product([0, 1], repeat=4):

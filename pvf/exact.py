@@ -202,7 +202,7 @@ class ScoreLaw:
     def of_quantile(self, q: float, n_sets: int) -> ScoreLaw:
         """Return the law of `numpy.quantile` (linear) of the scores of ``n_sets`` sets."""
         check_number("q", q, 0, 1)
-        check_integer("n_sets", n_sets, 1)
+        check_integer("n_sets", n_sets, 1, 2000)  # beyond, factors would overflow
         place = (n_sets - 1) * q
         rank, share = int(place) + 1, place - int(place)
         upto = np.minimum(np.cumsum(self.probabilities), 1)

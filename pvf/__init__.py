@@ -1,6 +1,7 @@
 """Reproducible model selection under the Rashomon effect."""
 
 from pvf.efficiency_display import InterventionEfficiencyDisplay
+from pvf.exact import FlipProbability, NoLawError, ScoreLaw, flip_probability, score_law, score_laws
 from pvf.groups import efficiency_by_group, net_benefit
 from pvf.intervals import (
     cases_needed,
@@ -52,6 +53,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CorrelatedNoise",
+    "FlipProbability",
     "GaussianNoise",
     "InterventionEfficiencyDisplay",
     "Mechanism",
@@ -59,6 +61,7 @@ __all__ = [
     "Missingness",
     "ModelCard",
     "MultiplicityDisplay",
+    "NoLawError",
     "NominalFlip",
     "OrdinalShift",
     "Perturbation",
@@ -67,6 +70,7 @@ __all__ = [
     "PerturbedModelValidationResult",
     "RelativeNoise",
     "RoundingError",
+    "ScoreLaw",
     "WhereObserved",
     "ambiguity",
     "capacity_lists",
@@ -75,6 +79,7 @@ __all__ = [
     "decisions",
     "discrepancy",
     "efficiency_by_group",
+    "flip_probability",
     "greedy_subset",
     "intervention_efficiency",
     "intervention_efficiency_counts",
@@ -92,4 +97,6 @@ __all__ = [
     "pmv_scorer",
     "rashomon_capacity",
     "rashomon_set",
+    "score_law",
+    "score_laws",
 ]

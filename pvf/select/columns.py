@@ -76,12 +76,11 @@ _WHO = (
     "hospital|hosp|nhs|row|respondent|member|client|enrol+ment|admission|health|insurance"
 )
 _ID_NAME = re.compile(
-    rf"(?:^| )(?:(?:{_WHO})? ?(?:id|uid|uuid|idnum|id ?no)|pid|pid ?num|mrn|ssn|seqn|pseudonym"
+    rf"(?:^| )(?:(?:{_WHO})? ?(?:id|uid|uuid|idnum|id ?no|id ?\d)|pid|pid ?num|mrn|ssn|seqn|pseudonym"
     rf"|(?:sur|last|first|full)?name)(?: |$)| (?:nr|key|code)$|^index$|^unnamed|^row ?names?$"
-    rf"|^(?:{_WHO}) ?(?:no|nr|num|number|identifier)?$"
+    rf"|^(?:{_WHO}) ?(?:no|nr|num|number|identifier)$"
+    r"|^(?:patient|subject|person|case|record)$"
 )
-#: Names that are an identifier's only where nearly every row has a value of its own.
-_MAYBE_ID_NAME = re.compile(r"(?:^| )(?:no|nr|num|number|key|code)$")
 _DATE_NAME = re.compile(r"date|birth|^dob$")
 _COMPACT_DATE = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
 _LONG_CODE = re.compile(r"\d{16,}")
@@ -385,7 +384,6 @@ def _guess_among_numbers(
         if plain and counts_rows:
             return Column(kind="identifier", why=counts_rows, **made)
         named = _named_id(made["name"])
-        named |= bool(_MAYBE_ID_NAME.search(_words(made["name"]))) and n_values > 0.9 * n_rows
         if plain and named and n_values > MOST_ORDINAL:
             return Column(kind="identifier", why="whole numbers named like an identifier", **made)
         if n_values <= MOST_ORDINAL and n_rows >= 3 * n_values:
@@ -406,7 +404,7 @@ def _counts_rows(numbers: NDArray[np.float64]) -> str:
         return ""
     dense = len(different) / (different[-1] - different[0] + 1)
     if len(different) == len(numbers):
-        rising = bool(np.all(steps > 0)) and bool(np.mean(steps == np.median(steps)) >= 0.5)
+        rising = bool(np.all(steps > 0)) and bool(np.mean(steps == 1) >= 0.5)
         return "counts the rows" if rising or dense > 0.8 else ""
     # A counter of persons has runs: each value's rows stand together, and the next is one more.
     runs = bool(np.all((steps == 0) | (steps == 1))) and np.mean(steps == 0) >= 0.3

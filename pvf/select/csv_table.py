@@ -120,7 +120,7 @@ def read_csv_table(
     text, used_encoding, notes = _decode(path, encoding)
     text, announced, skipped = _without_preface(text)
     notes = (*notes, *skipped)
-    separator = separator or announced
+    separator = announced if separator is None else separator
     if separator is None:
         separator = _guess_separator(text, path)
     elif len(separator) != 1 or separator in '"\r\n\0':

@@ -299,10 +299,13 @@ def _outcome(column: pd.Series, positive: Any) -> tuple[NDArray[np.intp], str, t
     counts = folded.value_counts()
     if len(counts) < 2:
         what = f"only {column.dropna().iloc[0]!r}" if len(counts) else "no value"
-        gone = f" and {int(column.isna().sum())} cells that are empty or mean missing"
+        gone = int(column.isna().sum())
+        kept = (
+            f" {gone} cells are empty or mean missing; --missing-spellings says which spellings do, "
+            "if '-' or 'NA' is a value."
+        )
         raise TableError(
-            f"target {name!r} holds {what}{gone}; it takes two different outcomes. A spelling such "
-            "as '-' or 'NA' is kept as a value by --missing-spellings with those that mean missing."
+            f"target {name!r} holds {what}; it takes two different outcomes.{kept if gone else ''}"
         )
     typed = {value: str(column[folded == value].mode()[0]) for value in counts.index[:7]}
     shown = ", ".join(f"{typed[value]!r} ({n})" for value, n in counts.head(6).items())

@@ -26,10 +26,7 @@ _CELL = re.compile(
 )
 #: Units that may stand right behind a number; with a space between, any one word is a unit.
 _UNITS = frozenset(
-    "kg g mg µg μg ug ng pg lb lbs oz cm mm m km in ft l dl ml µl μl mmhg bpm kpa "
-    "y yr yrs years year months mo weeks wk wks days day h hr hrs hours min mins s sec ms % ‰ ° °c "
-    "c mmol/l µmol/l μmol/l umol/l mg/dl g/dl g/l mg/l ng/ml iu iu/l u/l meq/l kg/m2 kg/m² "
-    "$ € £ ¥ chf eur usd gbp".split()
+    ["kg", "g", "mg", "µg", "μg", "ug", "ng", "pg", "lb", "lbs", "oz", "cm", "mm", "m", "km", "in", "ft", "l", "dl", "ml", "µl", "μl", "mmhg", "bpm", "kpa", "y", "yr", "yrs", "years", "year", "months", "mo", "weeks", "wk", "wks", "days", "day", "h", "hr", "hrs", "hours", "min", "mins", "s", "sec", "ms", "%", "‰", "°", "°c", "c", "mmol/l", "µmol/l", "μmol/l", "umol/l", "mg/dl", "g/dl", "g/l", "mg/l", "ng/ml", "iu", "iu/l", "u/l", "meq/l", "kg/m2", "kg/m²", "$", "€", "£", "¥", "chf", "eur", "usd", "gbp"]
 )
 
 

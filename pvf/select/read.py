@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from sklearn.metrics import roc_auc_score
 from pvf.select.columns import FEATURES, Column, feature_frame, guess_columns, parse_kinds
 from pvf.select.csv_table import TableError, closest, read_csv_table, refuse_all
 
-__all__ = ["FEWEST_CASES", "WEIGHTS", "Caution", "OwnData", "load_own_data"]
+__all__ = ["FEWEST_CASES", "WEIGHTS", "Caution", "OwnData", "load_own_data", "separation"]
 
 #: Patients that the smaller class must have.
 FEWEST_CASES = 10
@@ -404,7 +404,7 @@ def _no_feature(X: pd.DataFrame, columns: Sequence[Column], target: str) -> Iter
         )
 
 
-def _separation(column: pd.Series, y: NDArray[np.intp]) -> float:
+def separation(column: pd.Series, y: NDArray[np.intp]) -> float:
     """Return how well a column alone tells the classes apart in all rows: AUC, 0.5 to 1.
 
     Levels are ordered by their share of cases, and so are the gaps. Where that is the case for
@@ -441,7 +441,7 @@ def _copies(
         if not column.is_feature or len(np.unique(y)) < 2:
             continue
         values, name = X[column.name], column.name
-        if _separation(values, y) == 1:
+        if separation(values, y) == 1:
             how = f"copies the target {target!r}"
             if column.n_values != 2:
                 how = f"separates the outcomes of {target!r} without an error"
@@ -502,17 +502,19 @@ def _of_repeats(column: Column, n_rows: int, group: str) -> Caution:
 
 def _of_feature(column: Column, values: pd.Series, y: NDArray[np.intp]) -> Iterator[Caution]:
     name = column.name
-    known = f"make sure that it is known before the outcome, or leave it out (--drop {_quoted(name)})."
-    separation, presence = _separation(values, y), _presence(values, y)
+    known = (
+        f"make sure that it is known before the outcome, or leave it out (--drop {_quoted(name)})."
+    )
+    apart, presence = separation(values, y), _presence(values, y)
     if presence >= SUSPICIOUS_AUC:
         yield Caution(
             0,
             f"Whether {name!r} is filled in tells the outcomes apart, with an AUC of "
             f"{presence:.3f}: {known}",
         )
-    if separation >= SUSPICIOUS_AUC:
+    if apart >= SUSPICIOUS_AUC:
         yield Caution(
-            0, f"{name!r} alone tells the outcomes apart with an AUC of {separation:.3f}: {known}"
+            0, f"{name!r} alone tells the outcomes apart with an AUC of {apart:.3f}: {known}"
         )
     elif column.guessed and _LATER.search(re.sub(r"[^a-z0-9]+", " ", name.lower())):
         yield Caution(

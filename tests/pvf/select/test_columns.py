@@ -723,7 +723,8 @@ def test_numbers_with_a_few_words_are_refused(values, refused):
             guess(values)
         assert str(error.value) == (
             f"Column 'x' holds numbers in {share} of its rows and 'n' in {n_words}; correct that, "
-            "declare it missing (--missing n), or give the column's kind (--kind x=nominal, --drop x)."
+            "declare it missing (--missing n), or give the column's kind (--kind x=nominal, "
+            "--drop x)."
         )
     else:
         assert guess(values).kind in ("text", "identifier", "nominal")

@@ -252,13 +252,13 @@ def select(
     shares = {"validation_share": validation_share, "test_share": test_share}
     seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(settings["n_splits"])]
     parts = [split(data.y, persons=data.persons, **shares, seed=s) for s in seeds]
-    settings |= _fewer_sets(settings, len(parts[0].validation))
+    of_a_split = settings | _fewer_sets(settings, len(parts[0].validation))
     with threadpool_limits(limits=1), Progress("select", show=progress) as run:
         run.stage("finding out how long this takes")
-        _refuse_a_long_run(data, parts[0], settings, n_jobs, most_minutes, run)
+        _refuse_a_long_run(data, parts[0], of_a_split, n_jobs, most_minutes, run)
         run.stage("splits", len(parts))
         tasks = (
-            delayed(one_split)(data, part, settings, seed=s)
+            delayed(one_split)(data, part, of_a_split, seed=s)
             for part, s in zip(parts, seeds, strict=True)
         )
         found = []
@@ -285,8 +285,10 @@ def _complete(settings: dict[str, Any], n_rows: int) -> dict[str, Any]:
         if places is None or per is None:
             raise ValueError("capacity must be given, or places and per.")
         settings["capacity"] = places / per
-    elif places is not None:
-        raise ValueError("places must not be given beside capacity: it says the same.")
+    elif places is not None and not np.isclose(places / (per or 100), settings["capacity"]):
+        raise ValueError(
+            f"places and per must be the capacity, got {places:g} for {per or 100:g} beside it."
+        )
     capacity = check_number("capacity", settings["capacity"], 0, 1, left_open=True)
     settings["per"] = float(per or 100)
     settings["places"] = capacity * settings["per"]
@@ -332,7 +334,10 @@ def _refuse_a_long_run(
     n_levels, n_refits = len(settings["sigmas"]), settings["n_repeats"] * len(pmv_levels(y))
 
     def times_of(_: str, estimator: Any) -> NDArray[np.float64]:
-        (able, _), fit = timed(partial(fitted, {"it": estimator}, X, y))
+        try:
+            (able, _), fit = timed(partial(fitted, {"it": estimator}, X, y))
+        except TableError:  # it will be left out
+            return np.zeros(1)
         predict = timed(able["it"].predict, X_val)[1]
         n_rows = n_levels * settings["n_sets"] * settings["n_replicas"]
         return np.array([(1 + n_refits) * fit + n_rows * predict])
@@ -340,8 +345,7 @@ def _refuse_a_long_run(
     with without_a_trace():
         sample = timed(lambda: noise.prepare(X_val).draw(1, np.random.default_rng(0)))[1]
         screen = timed(strength_alone, screened[0], X, y)[1] * len(screened) if screened else 0.0
-        able = {name: estimator for name, estimator in pool.items() if _fits(estimator, X, y)}
-        seconds = float(expected_seconds(able, times_of)[0]) if able else 0.0
+        seconds = float(expected_seconds(pool, times_of)[0])
     a_split = seconds + screen + n_levels * settings["n_sets"] * settings["n_replicas"] * sample
     n_workers = min(effective_n_jobs(n_jobs), cpu_count(), settings["n_splits"])
     minutes = a_split * settings["n_splits"] / n_workers / 60
@@ -354,16 +358,6 @@ def _refuse_a_long_run(
             "columns (--drop), candidates (--pool) or splits (--splits) take less."
         )
     run.expect(minutes, f"{what}, {settings['n_splits']} splits")
-
-
-def _fits(estimator: Any, X: pd.DataFrame, y: NDArray[np.intp]) -> bool:
-    """Whether a candidate takes a few of the rows; one that fails is not timed."""
-    few = np.concatenate([np.flatnonzero(y == label)[:20] for label in (0, 1)])
-    try:
-        fitted({"it": estimator}, X.iloc[few], y[few])
-    except TableError:
-        return False
-    return True
 
 
 def _selection(
@@ -504,7 +498,7 @@ def _judged(
 
 
 def _held_out(found: Sequence[OneSplit], names: Sequence[str], n_rows: int) -> NDArray[np.float64]:
-    """Return each candidate's mean score of each row over the test parts; NaN where it is in none."""
+    """Return each candidate's mean score of each row over the test parts; NaN if in none."""
     total, times = np.zeros((len(names), n_rows)), np.zeros((len(names), n_rows))
     for one in found:
         places = one.table.index.get_indexer(pd.Index(names))

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pvf.select.csv_table import TableError, closest, refuse_all
-from pvf.select.disguise import CENSORED, Disguise, plain_number, undisguised
+from pvf.select.disguise import CENSORED, NOTHING, Disguise, plain_number, undisguised
 
 __all__ = [
     "FEATURES",
@@ -76,8 +76,9 @@ _WHO = (
     "hospital|hosp|nhs|row|respondent|member|client|enrol+ment|admission|health|insurance"
 )
 _ID_NAME = re.compile(
-    rf"(?:^| )(?:(?:{_WHO})? ?(?:id|uid|uuid|idnum|id ?no|id ?\d)|pid|pid ?num|mrn|ssn|seqn|pseudonym"
-    rf"|(?:sur|last|first|full)?name)(?: |$)| (?:nr|key|code)$|^index$|^unnamed|^row ?names?$"
+    rf"(?:^| )(?:(?:{_WHO})? ?(?:id|uid|uuid|idnum|id ?no|id ?\d)|pid|pid ?num|mrn|ssn|seqn"
+    rf"|pseudonym|(?:sur|last|first|full)?name)(?: |$)| (?:nr|key|code)$"
+    rf"|^index$|^unnamed|^row ?names?$"
     rf"|^(?:{_WHO}) ?(?:no|nr|num|number|identifier)$"
     r"|^(?:patient|subject|person|case|record)$"
 )
@@ -125,7 +126,7 @@ class Column:
     n_values: int = 0
     levels: tuple[Any, ...] = ()
     notation: str = ""
-    disguise: Disguise = Disguise()
+    disguise: Disguise = NOTHING
 
     @property
     def is_feature(self) -> bool:
@@ -299,7 +300,7 @@ def _guess(
     censored: str,
 ) -> Column:
     counts = column.value_counts()
-    notation, disguise = "", Disguise()
+    notation, disguise = "", NOTHING
     if given in (None, "numeric", "ordinal"):
         found = undisguised(str(column.name), [str(v) for v in counts.index], censored)
         if found:
@@ -618,7 +619,7 @@ def _refuse_nearly_numbers(name: str, counts: pd.Series, values: list[str]) -> N
     if not odd:
         raise TableError(
             f"Column {name!r} holds {_in_two_notations(values)}; correct that, say which mark is "
-            f"decimal, '.' or ',', or give the column's kind (--kind {name}=nominal, --drop {name})."
+            f"decimal, '.' or ',', or give its kind (--kind {name}=nominal, --drop {name})."
         )
     n_numbers = len(values) - len(odd)
     share = 1 - counts[odd].sum() / counts.sum()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from pvf.select.csv_table import TableError
 
-__all__ = ["CENSORED", "Disguise", "plain_number", "undisguised"]
+__all__ = ["CENSORED", "NOTHING", "Disguise", "plain_number", "undisguised"]
 
 #: What a value below a limit, such as <0.01, is read as.
 CENSORED: dict[str, Callable[[float], float]] = {
@@ -26,7 +26,12 @@ _CELL = re.compile(
 )
 #: Units that may stand right behind a number; with a space between, any one word is a unit.
 _UNITS = frozenset(
-    ["kg", "g", "mg", "µg", "μg", "ug", "ng", "pg", "lb", "lbs", "oz", "cm", "mm", "m", "km", "in", "ft", "l", "dl", "ml", "µl", "μl", "mmhg", "bpm", "kpa", "y", "yr", "yrs", "years", "year", "months", "mo", "weeks", "wk", "wks", "days", "day", "h", "hr", "hrs", "hours", "min", "mins", "s", "sec", "ms", "%", "‰", "°", "°c", "c", "mmol/l", "µmol/l", "μmol/l", "umol/l", "mg/dl", "g/dl", "g/l", "mg/l", "ng/ml", "iu", "iu/l", "u/l", "meq/l", "kg/m2", "kg/m²", "$", "€", "£", "¥", "chf", "eur", "usd", "gbp"]
+    """
+    kg g mg µg μg ug ng pg lb lbs oz cm mm m km in ft l dl ml µl μl mmhg bpm kpa
+    y yr yrs years year months mo weeks wk wks days day h hr hrs hours min mins s sec ms % ‰ ° °c
+    c mmol/l µmol/l μmol/l umol/l mg/dl g/dl g/l mg/l ng/ml iu iu/l u/l meq/l kg/m2 kg/m²
+    $ € £ ¥ chf eur usd gbp
+    """.split()  # noqa: SIM905  a list of them would fill a page
 )
 
 
@@ -59,6 +64,9 @@ class Disguise:
         return f"; {self.example!r} is read as {plain_number(self.example, self)}" + (
             " (--censored limit, half or sqrt2 for what is below a limit)" if self.limits else ""
         )
+
+
+NOTHING = Disguise()
 
 
 def undisguised(name: str, values: Sequence[str], censored: str) -> Disguise | None:

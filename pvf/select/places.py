@@ -67,10 +67,10 @@ class Judge:
     """Intervention Efficiency on the test parts of several splits, with intervals.
 
     A person counts with one weight in all test parts, drawn anew for each of the draws (a Bayesian
-    bootstrap). There are also four that nobody is, half a person each, in proportion in each part: a case and another above
-    all scores, and a case and another below; they are Jeffreys' prior, without which a faultless
-    choice would have an interval of no width. All choices share the draws, so that differences are
-    paired. The models are taken as they are.
+    bootstrap). There are also four that nobody is, half a person each in all parts together: a case
+    and another above all scores, and a case and another below; they are Jeffreys' prior, without
+    which a faultless choice would have an interval of no width. All choices share the draws, so
+    that differences are paired. The models are taken as they are.
 
     Parameters
     ----------

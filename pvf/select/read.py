@@ -30,6 +30,8 @@ FEWEST_CASES = 10
 SUSPICIOUS_AUC = 0.98
 #: What a caution does to a recommendation.
 WEIGHTS = ("forbids", "weakens", "informs")
+#: Names of columns that say whose row it is.
+_PERSON = re.compile(r"pat|subj|pers|pid|mrn|ssn|nhs|participant|member", re.IGNORECASE)
 #: Names of what is often known only after the outcome.
 _LATER = re.compile(
     r"follow.?up|(?:^| )fu(?: |$)|(?:^| )(?:survival|surv|time to|event|death|dead|died|discharge"
@@ -238,9 +240,7 @@ def load_own_data(
     )
 
 
-def _named(
-    frame: pd.DataFrame, target: Any, kinds: Any, drop: Any
-) -> tuple[str, dict[str, str | Sequence[Any]]]:
+def _named(frame: pd.DataFrame, target: Any, kinds: Any, drop: Any) -> tuple[str, dict[str, Any]]:
     """Return the target's name and the given kinds; refuse all names that no column has."""
     if isinstance(target, bool) or not isinstance(target, str | int | float):
         raise TableError(f"target must be a column's name, got {target!r}.")
@@ -253,7 +253,9 @@ def _named(
         for name in dropped
         if _squeezed(name) not in frame.columns
     ]
-    given = {_squeezed(name): kind for name, kind in parse_kinds(kinds or {}).items()}
+    given: dict[str, Any] = {
+        _squeezed(name): kind for name, kind in parse_kinds(kinds or {}).items()
+    }
     given |= {_squeezed(name): "ignored" for name in dropped}
     if target in given:
         faults.append(f"column {target!r} is the target; it takes no kind.")
@@ -279,15 +281,17 @@ def _persons(
         ]
         if not repeating:
             return "", None
-        # Persons stand above visits and samples, so of several the one with the fewest values.
-        name = min(repeating, key=lambda column: column.n_values).name
+        # Persons stand above visits and samples, so of several the one with the fewest values,
+        # but those that are called persons first: a hospital has a number, too.
+        called = [column for column in repeating if _PERSON.search(column.name)]
+        name = min(called or repeating, key=lambda column: column.n_values).name
     who = frame[name]
     alone = pd.Series([f"\0{line}" for line in frame.index], index=frame.index)
     codes, _ = pd.factorize(who.where(who.notna(), alone))
     return name, codes.astype(np.intp) if len(np.unique(codes)) < len(codes) else None
 
 
-def _squeezed(name: str) -> str:
+def _squeezed(name: Any) -> str:
     """Return a column's name as the header's names are read: its spaces and breaks made one."""
     return " ".join(str(name).split())
 
@@ -301,8 +305,8 @@ def _outcome(column: pd.Series, positive: Any) -> tuple[NDArray[np.intp], str, t
         what = f"only {column.dropna().iloc[0]!r}" if len(counts) else "no value"
         gone = int(column.isna().sum())
         kept = (
-            f" {gone} cells are empty or mean missing; --missing-spellings says which spellings do, "
-            "if '-' or 'NA' is a value."
+            f" {gone} cells are empty or mean missing; --missing-spellings says which "
+            "spellings do, if '-' or 'NA' is a value."
         )
         raise TableError(
             f"target {name!r} holds {what}; it takes two different outcomes.{kept if gone else ''}"

@@ -77,7 +77,7 @@ def parts_table(selection: Selection) -> pd.DataFrame:
         outcomes = [selection.data.y[getattr(parts, name)] for parts in selection.parts]
         cases = f"{np.mean([y.sum() for y in outcomes]):.3g}"
         rows.append((name, len(outcomes[0]), cases, use))
-    columns = ["part", "rows", "cases", "used for"]
+    columns = ["part", "patients", "cases", "used for"]
     return pd.DataFrame(rows, columns=columns).set_index("part")
 
 

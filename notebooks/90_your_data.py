@@ -35,7 +35,7 @@
 # rows, or a number that could be read in two ways end the run with one line that names the column
 # or line of the file and says what to do.
 #
-# **Run time.** Half a minute on one core; most of it is spent on PMV's refits.
+# **Run time.** Half a minute on one core; most of it is spent on refits.
 
 # %% [markdown]
 # `csv` is the file, relative to the folder in which papermill is started; everything else can stay.
@@ -51,7 +51,7 @@ kinds = []  # overrules the guesses
 drop = []  # columns to leave out
 pool = "pairs,trees"  # or "package.module:callable", for candidates of your own
 sigma = 0.1  # noise of PVF, in standard deviations
-n_repeats = 1  # of PMV; full: 10
+n_splits = 5  # of the data; full: 20
 seed = 0
 
 # %% [markdown]
@@ -67,14 +67,18 @@ from pvf.select import choose as own_selection
 from pvf.select import example as simulated_cohort
 from pvf.select import read as own_data
 from pvf.select import report as own_report
-from pvf.select.columns import kinds_frame, parse_kinds
+from pvf.select.columns import kinds_frame
 
 folder = tempfile.TemporaryDirectory()
 path = csv or simulated_cohort.write_cohort(
     Path(folder.name) / "simulated_cohort.csv"
 )
 data = own_data.load_own_data(
-    path, target, positive=positive or None, kinds=parse_kinds(kinds), drop=drop
+    path,
+    target,
+    positive=None if positive == "" else positive,  # 0 and no are values
+    kinds=kinds,
+    drop=drop,
 )
 kinds_frame(data.columns).style.set_uuid("own-columns")
 
@@ -87,10 +91,10 @@ from IPython.display import Markdown
 Markdown(own_report.notes_text(data))
 
 # %% [markdown]
-# ## Three parts
+# ## Many splits of three parts
 #
-# Models are fitted on the first part, imputation included; selected by the second; and judged on
-# the third, by which nothing is selected.
+# In each split models are fitted on the first part, imputation included; selected by the second;
+# and judged on the third, in which nobody had a part in the choice.
 
 # %%
 selection = own_selection.select(
@@ -98,7 +102,7 @@ selection = own_selection.select(
     capacity=capacity,
     pool=pool,
     sigma=sigma,
-    n_repeats=n_repeats,
+    n_splits=n_splits,
     seed=seed,
     n_jobs=-1,
 )
@@ -108,7 +112,7 @@ own_report.parts_table(selection).style.set_uuid("own-parts")
 # ## What the rules select
 #
 # The *traditional* rule takes the candidate with the largest Intervention Efficiency on the
-# validation part. PVF perturbs that part many times, numbers by noise, categories by flips and
+# validation parts. PVF perturbs these many times, numbers by noise, categories by flips and
 # shifts, and takes the candidate whose score holds up. PMV flips training labels and takes the
 # candidate whose training accuracy falls fastest; its scores are slopes and no efficiencies.
 
@@ -128,7 +132,7 @@ own_report.leaders_table(selection).style.set_uuid("own-leaders")
 from book.tools.figures import keep_data
 
 keep_data("fig-own-scores", selection.validation.to_frame())
-keep_data("fig-own-efficiency", own_report.efficiency_frame(selection))
+keep_data("fig-own-places", selection.judged)
 keep_data("fig-own-multiplicity", selection.multiplicity)
 
 # %% [markdown]
@@ -149,7 +153,8 @@ own_report.sigma_table(selection).style.set_uuid("own-sigma")
 # %% [markdown]
 # ## What the choices are worth
 #
-# On the test part, with 95% bootstrap intervals; an Intervention Efficiency of 1 is chance.
+# On the test parts, with 95% intervals: cases reached by the places, and Intervention Efficiency
+# (IE), of which 1 is chance.
 
 # %%
 own_report.judged_table(selection).style.set_uuid("own-judged")
@@ -161,20 +166,26 @@ own_report.judged_table(selection).style.set_uuid("own-judged")
 own_report.differences_table(selection).style.set_uuid("own-differences")
 
 # %% [markdown]
-# {numref}`fig-own-efficiency` shows the choices at other capacities than the one asked for.
+# {numref}`fig-own-places` shows the cases that the places reach.
 
-# %% mystnb={"figure": {"name": "fig-own-efficiency", "caption": "Intervention Efficiency of the selected models over the capacity, on the test part; the band is the 95% bootstrap interval of the recommended one."}, "image": {"alt": "One line for each selected model over capacities from 0 to 1, between the line of a perfect model and that of chance; all end at 1."}}
-own_report.efficiency_figure(selection).picture
+# %% mystnb={"figure": {"name": "fig-own-places", "caption": "Cases that the places reach, on patients who had no part in the choice, with 95% intervals."}, "image": {"alt": "Dots with bars for the places given by score, by label, by one column alone, by chance, and by knowing the outcome."}}
+own_report.places_figure(selection).picture
+
+# %% [markdown]
+# The score of the recommended model, by fifths, beside the share of cases:
+
+# %%
+own_report.calibration_table(selection).style.set_uuid("own-calibration")
 
 # %% [markdown]
 # ## For whom equally good models disagree
 #
-# Candidates whose log-loss on the validation part is close to the best form the Rashomon set.
-# Rashomon Capacity counts effective classes for each test patient: 1 where all of these models give
+# Candidates whose log-loss on the validation parts is close to the best form the Rashomon set.
+# Rashomon Capacity counts effective classes for each patient: 1 where all of these models give
 # the same score, 2 where they contradict each other. {numref}`fig-own-multiplicity` has its
 # distribution.
 
-# %% mystnb={"figure": {"name": "fig-own-multiplicity", "caption": "Rashomon Capacity of the good candidates for the test patients: share of patients with at most this many effective classes."}, "image": {"alt": "A curve that rises from 0 to 1 over Rashomon Capacity, which begins at 1."}}
+# %% mystnb={"figure": {"name": "fig-own-multiplicity", "caption": "Rashomon Capacity of the good candidates for the patients: share of patients with at most this many effective classes."}, "image": {"alt": "A curve that rises from 0 to 1 over Rashomon Capacity, which begins at 1."}}
 own_report.multiplicity_figure(selection).picture
 
 # %% [markdown]
@@ -204,8 +215,8 @@ truth.style.set_uuid("own-truth")
 # %% [markdown]
 # ## Recommendation
 #
-# Which model is recommended is PVF's choice, ties being broken by what the other rules say. Whether
-# any should be used is read off the test part. Every word below is computed.
+# Which model leads is PVF's choice over all splits. Whether any should be used is read off the test
+# parts, and off how often the splits agree. Every word below is computed.
 
 # %%
 folder.cleanup()

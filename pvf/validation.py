@@ -649,7 +649,7 @@ class PerturbationScorer:
         return get_routing_for_object(check_scorer(self.scoring))
 
     def set_score_request(self, **requests: bool | str | None) -> Self:
-        """Return a scorer that requests metadata for ``scoring``, as ``sample_weight=True`` does."""
+        """Return a scorer that requests metadata for ``scoring``, such as weights."""
         inner: Any = deepcopy(check_scorer(self.scoring))
         if not hasattr(inner, "set_score_request"):
             raise TypeError(

@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 from pvf._checks import check_integer
 from pvf.select.columns import Column
 from pvf.select.csv_table import TableError
+from pvf.select.read import separation
 
 __all__ = [
     "POOLS",
@@ -36,6 +37,7 @@ __all__ = [
     "make_pool",
     "shallow_trees",
     "strength_alone",
+    "strongest_alone",
 ]
 
 POOLS = ("pairs", "trees")
@@ -256,6 +258,30 @@ def strength_alone(column: Column, X: pd.DataFrame, y: NDArray[np.intp]) -> floa
     """
     alone = _logistic([column]).fit(X, y)
     return float(roc_auc_score(y, alone.predict_proba(X)[:, 1]))
+
+
+def strongest_alone(
+    columns: Sequence[Column], X: pd.DataFrame, y: NDArray[np.intp]
+) -> tuple[str, Pipeline]:
+    """Return the column that separates the classes best by itself, and its logistic regression.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        Feature columns.
+    X : DataFrame of shape (n_samples, n_features)
+        Training rows.
+    y : ndarray of 0 and 1 of shape (n_samples,)
+        Their outcome.
+
+    Returns
+    -------
+    name : str
+    model : Pipeline
+        Fitted. Columns are compared by `pvf.select.read.separation`, which takes no fit.
+    """
+    best = max(columns, key=lambda column: separation(X[column.name], y))
+    return best.name, _logistic([best]).fit(X, y)
 
 
 def shallow_trees(columns: Sequence[Column], *, seed: int = 0) -> dict[str, Pipeline]:

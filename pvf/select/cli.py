@@ -74,10 +74,29 @@ def _refuse_figures_without_matplotlib(reports: tuple[Path, ...]) -> None:
 @click.option("--target", required=True, help="Column of the outcome, which has two values.")
 @click.option(
     "--capacity",
-    required=True,
     type=Number(0, 1, min_open=True),
     help="Share of the patients that can receive the intervention, in (0, 1].",
 )
+@click.option("--places", type=Number(0, min_open=True), help="In place of a share: so many places")
+@click.option("--per-week", "per", type=Number(0, min_open=True), help="for so many a week.")
+@click.option("--group", metavar="COLUMN", help="Whose row each is; none if nobody has several.")
+@click.option(
+    "--splits", "n_splits", type=click.IntRange(2, 1000), help="20 by default; large tables, fewer."
+)
+@click.option(
+    "--censored",
+    type=click.Choice(["limit", "half", "sqrt2"]),
+    default="limit",
+    show_default=True,
+    help="What <0.01 is read as: the limit, half of it, or the limit by √2.",
+)
+@click.option(
+    "--missing-spellings",
+    metavar="A,B",
+    callback=lambda _, __, given: None if given is None else tuple(given.split(",")),
+    help="All spellings of a missing value, in place of the usual ones, such as NA,?.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what each column is taken for, and stop.")
 @click.option("--positive", help="The outcome's value that is a case, where that is not obvious.")
 @click.option(
     "--report",
@@ -133,7 +152,14 @@ def _refuse_figures_without_matplotlib(reports: tuple[Path, ...]) -> None:
 def select(
     csv: Path,
     target: str,
-    capacity: float,
+    capacity: float | None,
+    places: float | None,
+    per: float | None,
+    group: str | None,
+    n_splits: int | None,
+    censored: str,
+    missing_spellings: tuple[str, ...] | None,
+    dry_run: bool,
     positive: str | None,
     reports: tuple[Path, ...],
     kinds: dict[str, Any],
@@ -153,10 +179,14 @@ def select(
 ) -> None:
     """Select a model from your own CSV by three rules, and say what the choice is worth.
 
-    The kind of each column is guessed and shown; candidates are fitted on 60% of the rows,
-    selected by 20%, and judged on 20%. The recommendation and its caveats are printed; a report has
-    the rest.
+    The kind of each column is guessed and shown; in each of many splits candidates are fitted on
+    60% of the rows, selected by 20%, and judged on 20%. The recommendation and its caveats are
+    printed; a report has the rest.
     """
+    if (capacity is None) == (places is None or per is None):
+        raise click.UsageError("Give --capacity, or both --places and --per-week.")
+    if places is not None and per is not None and places > per:
+        raise click.UsageError("--places must not be more than --per-week.")
     if validation_share + test_share >= 1:
         raise click.UsageError("--validation-share and --test-share must leave rows for training.")
     _refuse_outputs("'--report'", reports, csv)
@@ -176,11 +206,19 @@ def select(
             encoding=encoding,
             decimal=decimal,
             missing=missing,
+            missing_spellings=missing_spellings,
+            censored=censored,
+            group=group,
         )
         _show_columns(data)
+        if dry_run:
+            return
         selection = select_model(
             data,
             capacity=capacity,
+            places=places,
+            per=per,
+            n_splits=n_splits,
             pool=pool,
             sigma=sigma,
             n_sets=n_sets,
@@ -191,7 +229,8 @@ def select(
             most_minutes=most_minutes,
         )
     except TableError as error:
-        raise click.ClickException(" ".join(str(error).split())) from error
+        lines = (" ".join(line.split()) for line in str(error).splitlines())
+        raise click.ClickException("\n".join(lines)) from error
     _show_recommendation(selection)
     _write_reports(selection, reports)
 
@@ -229,6 +268,8 @@ def _show_columns(data: Any) -> None:
     shown = [on_console(column.name) for column in data.columns]
     width = min(max(map(len, shown)), _WIDEST)
     say(f"{data.name}: {len(data.X)} rows, {int(data.y.sum())} with '{data.positive}'")
+    if data.group:
+        say(f"  {data.n_persons} persons by {data.group}, {data.n_cases} of them cases")
     for name, column in zip(shown, data.columns, strict=True):
         gaps = f"; {column.n_missing} missing" if column.n_missing else ""
         say(f"  {name:{width}}  {column.kind:10}  {column.why}{gaps}")
@@ -244,9 +285,12 @@ def _show_recommendation(selection: Any) -> None:
     say(said.headline)
     for reason in said.reasons:
         say(f"  {reason}")
+    say("The model in words:")
+    for line in said.model_in_words:
+        say(f"  {line}")
     say("Caveats:")
-    for caveat in said.caveats:
-        say(f"- {caveat}")
+    for weight, caveat in zip(said.weights, said.caveats, strict=True):
+        say(f"- {weight}: {caveat}")
 
 
 @click.command()

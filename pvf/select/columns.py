@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pvf.select.csv_table import TableError, closest
+from pvf.select.csv_table import TableError, closest, refuse_all
+from pvf.select.disguise import CENSORED, NOTHING, Disguise, plain_number, undisguised
 
 __all__ = [
     "FEATURES",
@@ -69,11 +70,23 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T].*)?")
+#: Words for who or what a row is about, and for its number.
+_WHO = (
+    "patient|pat|pt|subject|subj|person|participant|study|case|record|rec|visit|encounter|sample|"
+    "hospital|hosp|nhs|row|respondent|member|client|enrol+ment|admission|health|insurance"
+)
 _ID_NAME = re.compile(
-    r"(?:^|[^a-z])(?:id|uid|uuid|mrn|ssn|pseudonym)(?:$|[^a-z])|[^a-z](?:nr|key|code)$|^index$"
-    r"|^unnamed|^(?:patient|subject|case|record)[ _]?(?:no|nr|number)?$"
+    rf"(?:^| )(?:(?:{_WHO})? ?(?:id|uid|uuid|idnum|id ?no|id ?\d)|pid|pid ?num|mrn|ssn|seqn"
+    rf"|pseudonym|(?:sur|last|first|full)?name)(?: |$)| (?:nr|key|code)$"
+    rf"|^index$|^unnamed|^row ?names?$"
+    rf"|^(?:{_WHO}) ?(?:no|nr|num|number|identifier)$"
+    r"|^(?:patient|subject|person|case|record)$"
 )
 _DATE_NAME = re.compile(r"date|birth|^dob$")
+_COMPACT_DATE = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
+_LONG_CODE = re.compile(r"\d{16,}")
+_MIXED_CODE = re.compile(r"(?=.*\d)[A-Za-z0-9_.-]+")
+_TWO_NUMBERS = re.compile(r"\d+([.,]\d+)?\s*[/x×]\s*\d+([.,]\d+)?")
 _BAND = re.compile(r"[<>≤≥]?=?\s*\d+(?:\s*[-–]\s*\d+|\s*to\s*\d+)?\s*\+?")
 _RANKED = re.compile(
     r"(stage|grade|class|level|asa|nyha|ecog|score|t|n|m|g)?[ _-]*([ivx]+|\d+)(\+?)", re.IGNORECASE
@@ -101,6 +114,8 @@ class Column:
         where the levels are numbers.
     notation : str
         How the numbers are written: "dot", "comma", "date" (ISO dates as days), or "" for text.
+    disguise : Disguise
+        What else is written in the cells: a unit, and limits such as <0.01.
     """
 
     name: str
@@ -111,6 +126,7 @@ class Column:
     n_values: int = 0
     levels: tuple[Any, ...] = ()
     notation: str = ""
+    disguise: Disguise = NOTHING
 
     @property
     def is_feature(self) -> bool:
@@ -124,6 +140,7 @@ def guess_columns(
     kinds: Mapping[str, str | Sequence[Any]] | None = None,
     decimal: str | None = None,
     separator: str = ",",
+    censored: str = "limit",
 ) -> list[Column]:
     """Guess what kind each column of text is.
 
@@ -138,6 +155,9 @@ def guess_columns(
         How decimals are written; by default found out, column by column.
     separator : str, default=","
         The file's own separator; where it is a semicolon, commas are decimal.
+    censored : {"limit", "half", "sqrt2"}, default="limit"
+        What a value below a limit, such as <0.01, is read as: the limit, half of it, or the limit
+        by √2. A value above one, such as >90, is always read as the limit.
 
     Returns
     -------
@@ -169,18 +189,29 @@ def guess_columns(
             raise TableError(f"kind of column {name!r} is {kind!r}; it takes {', '.join(KINDS)}.")
     if decimal not in (None, ".", ","):
         raise TableError(f"decimal must be '.' or ',', got {decimal!r}.")
-    columns = [_guess(frame[name], given.get(name), decimal, separator) for name in frame.columns]
+    if censored not in CENSORED:
+        raise TableError(f"censored is {censored!r}; it takes {', '.join(CENSORED)}.")
+    columns, faults = [], []
+    for name in frame.columns:
+        try:
+            columns.append(_guess(frame[name], given.get(name), decimal, separator, censored))
+        except TableError as error:
+            faults.append(str(error))
+    refuse_all(faults)
     _refuse_mixed_notation(frame, columns, decimal)
     return columns
 
 
-def parse_kinds(given: Sequence[str]) -> dict[str, str | list[str]]:
+def parse_kinds(
+    given: str | Sequence[str] | Mapping[str, str | Sequence[Any]],
+) -> dict[str, str | list[str]]:
     """Read kinds as a command line or a notebook's parameter gives them.
 
     Parameters
     ----------
-    given : sequence of str
-        Each ``"column=kind"`` or ``"column=ordinal:low<mid<high"``.
+    given : str, sequence of str, or mapping
+        Each ``"column=kind"`` or ``"column=ordinal:low<mid<high"``; a mapping is one of columns
+        to kinds.
 
     Returns
     -------
@@ -197,8 +228,15 @@ def parse_kinds(given: Sequence[str]) -> dict[str, str | list[str]]:
     >>> parse_kinds(["ward=nominal", "pain=ordinal:none<some<much"])
     {'ward': 'nominal', 'pain': ['none', 'some', 'much']}
     """
+    if isinstance(given, Mapping):
+        given = [
+            f"{column}={kind if isinstance(kind, str) else 'ordinal:' + '<'.join(map(str, kind))}"
+            for column, kind in given.items()
+        ]
     kinds: dict[str, str | list[str]] = {}
-    for text in given:
+    for text in [given] if isinstance(given, str) else given:
+        if not isinstance(text, str):
+            raise TableError(f"kinds holds {text!r}; each takes COLUMN=KIND, as in ward=nominal.")
         column, equals, kind = text.rpartition("=")
         if not equals or not column or not kind:
             raise TableError(f"{text!r} is not COLUMN=KIND, as in ward=nominal.")
@@ -255,11 +293,20 @@ def feature_frame(frame: pd.DataFrame, columns: Sequence[Column]) -> pd.DataFram
 
 
 def _guess(
-    column: pd.Series, given: str | Sequence[Any] | None, decimal: str | None, separator: str
+    column: pd.Series,
+    given: str | Sequence[Any] | None,
+    decimal: str | None,
+    separator: str,
+    censored: str,
 ) -> Column:
     counts = column.value_counts()
-    notation = ""
+    notation, disguise = "", NOTHING
     if given in (None, "numeric", "ordinal"):
+        found = undisguised(str(column.name), [str(v) for v in counts.index], censored)
+        if found:
+            disguise = found
+            column = column.map({v: plain_number(v, found) for v in counts.index})
+            counts = column.value_counts()
         notation = _notation(str(column.name), list(counts.index), decimal, separator)
         if notation:  # then words for "missing" are no levels
             counts = counts[[value.lower() not in MISSING_AMONG_NUMBERS for value in counts.index]]
@@ -269,6 +316,7 @@ def _guess(
         "guessed": given is None,
         "n_missing": int(len(column) - counts.sum()),
         "n_values": len(values),
+        "disguise": disguise,
     }
     if isinstance(given, str) and given not in FEATURES:
         return Column(kind=given, why="given by you", **made)
@@ -285,42 +333,83 @@ def _guess(
         return Column(kind="nominal", why="given by you", **_levels(values, counts, made))
     if given is not None:
         return _given_numbers(given, values, notation, made)
-    return _guess_kind(counts, notation, made)
+    return _guess_kind(column, counts, notation, made)
 
 
-def _guess_kind(counts: pd.Series, notation: str, made: dict[str, Any]) -> Column:
+def _words(name: str) -> str:
+    """Return a column's name as words in lower case: PatientID and patient_id are patient id."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return " ".join(re.sub(r"[^a-z0-9]+", " ", apart.lower()).split())
+
+
+def _named_id(name: str) -> bool:
+    """Whether a column has the name of an identifier."""
+    return bool(_ID_NAME.search(_words(name)))
+
+
+def _guess_kind(
+    column: pd.Series, counts: pd.Series, notation: str, made: dict[str, Any]
+) -> Column:
     values = [str(value) for value in counts.index]
     name = made["name"].lower()
-    compact = bool(_DATE_NAME.search(name)) and all(re.fullmatch(r"\d{8}", v) for v in values)
+    compact = all(_COMPACT_DATE.fullmatch(v) for v in values) and len(values) > 2
+    compact |= bool(_DATE_NAME.search(name)) and all(re.fullmatch(r"\d{8}", v) for v in values)
     if compact or all(_DATE.fullmatch(value) for value in values):
         why = "dates; a duration, such as an age, would be a feature"
         return Column(kind="date", why=why, **made)
+    if any(_LONG_CODE.fullmatch(value) for value in values):
+        why = "whole numbers of 16 digits or more, which are codes"
+        return Column(kind="identifier", why=why, **made)
     if not notation:
         _refuse_nearly_numbers(made["name"], counts, values)
-        return _guess_text(counts, bool(_ID_NAME.search(name)), made)
+        return _guess_text(counts, _named_id(made["name"]), made)
     numbers = _numbers(values, notation)
     _refuse_infinite(made["name"], values, numbers)
     if len(values) == 2:
         return Column(kind="nominal", why="two values", **_levels(values, counts, made))
-    return _guess_among_numbers(numbers, int(counts.sum()), notation, made)
+    place = dict(zip(counts.index, numbers, strict=True))
+    in_order = column.map(place).dropna().to_numpy(dtype=float)
+    return _guess_among_numbers(numbers, in_order, notation, made)
 
 
 def _guess_among_numbers(
-    numbers: NDArray[np.float64], n_rows: int, notation: str, made: dict[str, Any]
+    numbers: NDArray[np.float64],
+    in_order: NDArray[np.float64],
+    notation: str,
+    made: dict[str, Any],
 ) -> Column:
-    n_values = len(numbers)
+    n_values, n_rows = len(numbers), len(in_order)
+    plain = not (made["disguise"].unit or made["disguise"].limits)
     if np.all(numbers == np.round(numbers)):
-        counts_rows = np.all(np.diff(np.sort(numbers)) == 1) and n_values == n_rows
-        if counts_rows and n_rows > MOST_ORDINAL:
-            return Column(kind="identifier", why="counts the rows", **made)
-        if _ID_NAME.search(made["name"].lower()) and n_values > MOST_ORDINAL:
+        counts_rows = _counts_rows(in_order)
+        if plain and counts_rows:
+            return Column(kind="identifier", why=counts_rows, **made)
+        named = _named_id(made["name"])
+        if plain and named and n_values > MOST_ORDINAL:
             return Column(kind="identifier", why="whole numbers named like an identifier", **made)
         if n_values <= MOST_ORDINAL and n_rows >= 3 * n_values:
             made = {**made, "levels": tuple(np.sort(numbers).tolist()), "notation": notation}
             why = f"whole numbers with {n_values} values; numeric if you say so"
             return Column(kind="ordinal", why=why, **made)
     why = {"dot": "numbers", "comma": "numbers with a decimal comma"}[notation]
-    return Column(kind="numeric", why=why, **{**made, "notation": notation})
+    return Column(
+        kind="numeric", why=why + made["disguise"].in_words(), **{**made, "notation": notation}
+    )
+
+
+def _counts_rows(numbers: NDArray[np.float64]) -> str:
+    """Say why whole numbers in file order look like a counter of rows or of persons; "" if not."""
+    steps = np.diff(numbers)
+    different = np.unique(numbers)
+    if len(different) <= MOST_ORDINAL:
+        return ""
+    dense = len(different) / (different[-1] - different[0] + 1)
+    if len(different) == len(numbers):
+        rising = bool(np.all(steps > 0)) and bool(np.mean(steps == 1) >= 0.5)
+        return "counts the rows" if rising or dense > 0.8 else ""
+    # A counter of persons has runs: each value's rows stand together, and the next is one more.
+    runs = bool(np.all((steps == 0) | (steps == 1))) and np.mean(steps == 0) >= 0.3
+    return "counts persons, with several rows for some" if runs else ""
 
 
 def _guess_text(counts: pd.Series, named_id: bool, made: dict[str, Any]) -> Column:
@@ -342,11 +431,21 @@ def _guess_text(counts: pd.Series, named_id: bool, made: dict[str, Any]) -> Colu
     return Column(**_left_out(values, n_rows, named_id), **made)
 
 
+#: Codes of this many different values at least are taken for persons where each has some rows.
+FEWEST_PERSONS = 20
+
+
 def _left_out(values: list[str], n_rows: int, named_id: bool) -> dict[str, Any]:
     """Say what text of too many values is."""
+    if np.mean([bool(_TWO_NUMBERS.fullmatch(value)) for value in values]) > 0.9:
+        why = f"two numbers in one cell, such as {values[0]!r}; make two columns of it"
+        return {"kind": "text", "why": why}
     one_word = np.mean([" " not in value for value in values]) > 0.9
     if named_id or (one_word and len(values) > 0.9 * n_rows):
         return {"kind": "identifier", "why": "nearly every row has a code of its own"}
+    coded = all(_MIXED_CODE.fullmatch(value) for value in values)
+    if coded and len(values) >= FEWEST_PERSONS and n_rows >= 1.5 * len(values):
+        return {"kind": "identifier", "why": "codes that repeat, one for each of some rows"}
     if one_word:
         why = f"text with {len(values)} values, too many to learn from {n_rows} rows"
         return {"kind": "text", "why": why}
@@ -476,7 +575,7 @@ def _refuse_infinite(name: str, values: list[str], numbers: NDArray[np.float64])
     if infinite:
         raise TableError(
             f"Column {name!r} holds {infinite[0]!r}; a number must be finite: correct it, or "
-            f"declare it missing (missing={infinite[0]})."
+            f"declare it missing (--missing {infinite[0]})."
         )
 
 
@@ -520,7 +619,7 @@ def _refuse_nearly_numbers(name: str, counts: pd.Series, values: list[str]) -> N
     if not odd:
         raise TableError(
             f"Column {name!r} holds {_in_two_notations(values)}; correct that, say which mark is "
-            "decimal, '.' or ',', or give the column's kind (nominal, ignored)."
+            f"decimal, '.' or ',', or give its kind (--kind {name}=nominal, --drop {name})."
         )
     n_numbers = len(values) - len(odd)
     share = 1 - counts[odd].sum() / counts.sum()
@@ -528,8 +627,8 @@ def _refuse_nearly_numbers(name: str, counts: pd.Series, values: list[str]) -> N
         return
     raise TableError(
         f"Column {name!r} holds numbers in {100 * share:.3g}% of its rows and {odd[0]!r} in "
-        f"{counts[odd[0]]}; correct that, declare it missing (missing={odd[0]}), or give the "
-        "column's kind (nominal, ignored)."
+        f"{counts[odd[0]]}; correct that, declare it missing (--missing {odd[0]}), or give the "
+        f"column's kind (--kind {name}=nominal, --drop {name})."
     )
 
 
@@ -562,6 +661,9 @@ def _band_start(level: str) -> float:
 
 
 def _feature(column: pd.Series, about: Column) -> pd.Series:
+    if about.disguise:
+        written = column.dropna().unique()
+        column = column.map({value: plain_number(value, about.disguise) for value in written})
     present = column.dropna()
     values = list(present.unique())
     if about.notation:

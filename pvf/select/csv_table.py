@@ -20,11 +20,13 @@ import pandas as pd
 
 from pvf._text import one_line, shortened
 
-__all__ = ["CsvTable", "TableError", "closest", "read_csv_table"]
+__all__ = ["CsvTable", "TableError", "closest", "read_csv_table", "refuse_all"]
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 #: How a value that isn't there is written, in lower case.
 MISSING = ("", "na", "n/a", "n.a.", "#n/a", "nan", "<na>", "null", "nil", "?", "-", "--", ".")
+#: Columns of more different words have no spelling of "missing" among their levels.
+MOST_WORDS = 30
 BINARY = {b"PK": "a spreadsheet or zip file", b"\x1f\x8b": "a gzip file", b"PAR1": "a Parquet file"}
 #: Characters that no text has: zero, and halves of characters, which no file can be written with.
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
@@ -33,6 +35,15 @@ _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
 
 class TableError(ValueError):
     """A foreseeable fault of somebody's data or settings, told in one line."""
+
+
+def refuse_all(faults: Sequence[str]) -> None:
+    """Raise one error that lists all faults, a line each; none where there are none."""
+    if len(faults) > 1:
+        listed = "\n".join(f"({place}) {fault}" for place, fault in enumerate(faults, start=1))
+        raise TableError(f"{len(faults)} faults:\n{listed}")
+    if faults:
+        raise TableError(faults[0])
 
 
 @dataclass(frozen=True)
@@ -61,6 +72,7 @@ def read_csv_table(
     separator: str | None = None,
     encoding: str | None = None,
     missing: Sequence[str] = (),
+    missing_spellings: Sequence[str] | None = None,
 ) -> CsvTable:
     r"""Read a CSV file with a header line; every cell stays text.
 
@@ -74,6 +86,10 @@ def read_csv_table(
         By default UTF-8 or UTF-16 by their marks, then UTF-8, then Windows-1252, which is noted.
     missing : sequence of str
         Further spellings of a missing value, such as ``"-999"``, beside the usual ones.
+    missing_spellings : sequence of str, optional
+        All spellings of a missing value, in place of the usual ones; an empty cell always is one.
+        By default ``-``, ``nil`` and ``NA`` are levels of a column of words where they can be:
+        ``-`` beside ``+``, ``nil`` in a tenth of the rows, ``NA`` beside other codes in capitals.
 
     Returns
     -------
@@ -102,6 +118,9 @@ def read_csv_table(
     """
     path = Path(path)
     text, used_encoding, notes = _decode(path, encoding)
+    text, announced, skipped = _without_preface(text)
+    notes = (*notes, *skipped)
+    separator = announced if separator is None else separator
     if separator is None:
         separator = _guess_separator(text, path)
     elif len(separator) != 1 or separator in '"\r\n\0':
@@ -115,6 +134,13 @@ def read_csv_table(
     body = rows[1:]
     if not body:
         raise TableError(f"{path}: there is a header but no row of data below it.")
+    widths = Counter(len(row) for _, row in body)
+    if len(widths) == 1 and len(header) not in widths:
+        raise TableError(
+            f"{path}: the first line has {len(header)} fields and all lines below have "
+            f"{len(body[0][1])}; delete a title above the column names, and put a column's name "
+            f"that holds a {SEPARATORS.get(separator, separator)} between quotation marks."
+        )
     for line, row in body:
         if len(row) != len(header):
             raise TableError(
@@ -124,9 +150,18 @@ def read_csv_table(
     frame = pd.DataFrame(
         [row for _, row in body], columns=header, index=[line for line, _ in body], dtype=object
     )
-    gone = {*MISSING, *(str(mark).strip().lower() for mark in missing)}
-    frame = frame.apply(lambda column: _without_marks(column, gone))
-    return CsvTable(frame, separator, used_encoding, (*notes, *header_notes))
+    more = {str(mark).strip().lower() for mark in missing}
+    usual = MISSING if missing_spellings is None else {"", *map(_lowered, missing_spellings)}
+    frame = frame.apply(lambda column: column.str.strip())
+    kept = {} if missing_spellings is not None else _levels_among_missing(frame, more)
+    gone = {*usual, *more}
+    frame = frame.apply(lambda column: _without_marks(column, gone - kept.get(column.name, set())))
+    kept_notes = [
+        f"{', '.join(map(repr, sorted(marks)))} is kept as a level of {name!r}; if it means "
+        f"missing, say so (--missing {min(marks)})."
+        for name, marks in kept.items()
+    ]
+    return CsvTable(frame, separator, used_encoding, (*notes, *header_notes, *kept_notes))
 
 
 def closest(name: str, known: Iterable[str]) -> str:
@@ -145,9 +180,79 @@ def closest(name: str, known: Iterable[str]) -> str:
     return f"{meant}{'T' if meant else 't'}here are: {shown}"
 
 
+def _lowered(mark: str) -> str:
+    return str(mark).strip().lower()
+
+
 def _without_marks(column: pd.Series, gone: set[str]) -> pd.Series:
-    stripped = column.str.strip()
-    return stripped.where(~stripped.str.lower().isin(gone), float("nan"))
+    return column.where(~column.str.lower().isin(gone), float("nan"))
+
+
+def _levels_among_missing(frame: pd.DataFrame, more: set[str]) -> dict[str, set[str]]:
+    """Return for each column of words the spellings of "missing" that are levels there."""
+    kept: dict[str, set[str]] = {}
+    among_numbers: set[str] = set()
+    for name, column in frame.items():
+        counts = column.str.lower().value_counts()
+        rest = [str(value) for value in counts.index if value not in MISSING]
+        if any(re.match(r"[<>]?[+-]?[.,]?\d", value) for value in rest):
+            among_numbers |= {str(value) for value in counts.index if value in MISSING}
+            continue
+        if not 0 < len(rest) <= MOST_WORDS:
+            continue
+        capitals = column[column.str.lower().isin(rest)].str.fullmatch(r"[A-Z]{2,5}").all()
+        asked = {
+            "-": all(set(value) <= set("+-/() ") for value in rest),
+            "nil": counts.get("nil", 0) >= 0.1 * len(column) and len(rest) > 1,
+            "na": bool(capitals) and len(rest) > 1 and counts.get("na", 0) >= 0.05 * len(column),
+        }
+        marks = {mark for mark, is_level in asked.items() if is_level and mark in counts} - more
+        if marks:
+            kept[str(name)] = marks
+    # A spelling that also stands among numbers means missing there, so everywhere.
+    return {
+        name: marks - (among_numbers - {"-"})
+        for name, marks in kept.items()
+        if marks - (among_numbers - {"-"})
+    }
+
+
+def _without_preface(text: str) -> tuple[str, str | None, tuple[str, ...]]:
+    """Blank Excel's ``sep=`` line and comments above the header; return the separator they name.
+
+    The lines stay, so that those below keep their numbers.
+    """
+    lines = text.split("\n")
+    separator, n_comments = None, 0
+    for place, line in enumerate(lines):
+        said = re.fullmatch(r'"?sep=(.)"?[,;\t|]*', line.strip("\r "), re.IGNORECASE)
+        comment = line.startswith("#") and not re.match(r"#\w*[,;\t|]", line)
+        if said:
+            separator = said[1]
+        elif comment:
+            n_comments += 1
+        elif line.strip():
+            break
+        lines[place] = ""
+    notes = []
+    if separator:
+        notes.append(f"The first line says that {separator!r} separates the columns.")
+    if n_comments:
+        notes.append(f"{n_comments} line(s) above the header begin with # and were left out.")
+    return "\n".join(lines), separator, tuple(notes)
+
+
+def _refuse_title(lines: Sequence[str], path: Path) -> None:
+    """Raise TableError where the lines below the first make a table and the first does not."""
+    if len(lines) < 3:
+        return
+    for separator in SEPARATORS:
+        widths = [line.count(separator) for line in lines[:50]]
+        if widths[0] == 0 and widths[2] > 0 and Counter(widths[1:]).most_common(1)[0][0] > 0:
+            raise TableError(
+                f"{path}: the first line, {lines[0][:60]!r}, is a title and no line of column "
+                "names; delete what stands above the column names."
+            )
 
 
 def _content(path: Path) -> bytes:
@@ -275,6 +380,7 @@ def _guess_separator(text: str, path: Path) -> str:
             best, best_score = separator, (agreeing, width)
     if best is None:
         _rows(text, ",", path)  # says which row cannot be read, if that is why
+        _refuse_title(lines, path)
         names = ", ".join(SEPARATORS.values())
         raise TableError(
             f"{path}: none of {names} separates the first line into columns: "

@@ -13,10 +13,11 @@ import numpy as np
 import pandas as pd
 
 from pvf._checks import check_integer
-from pvf.metrics import intervention_efficiency_score
 from pvf.select.choose import RULES, Selection
 from pvf.select.columns import feature_frame
 from pvf.select.csv_table import read_csv_table
+from pvf.select.places import reached_share
+from pvf.select.splits import score_of
 
 __all__ = ["chance_of_death", "make_cohort", "readable_worth", "true_worth", "write_cohort"]
 
@@ -136,7 +137,7 @@ def true_worth(
     DataFrame
         Indexed by rule, and ``best candidate``: the ``model``, its ``IE`` among the new patients,
         its ``rank`` among the candidates (1 is best), and ``IE_test``, the estimate that the test
-        part of the selection gave.
+        parts of the selection gave.
     """
     path = write_cohort(Path(folder) / "new_patients.csv", n_patients, seed=seed)
     frame = read_csv_table(path).frame
@@ -145,7 +146,7 @@ def true_worth(
     capacity = selection.settings["capacity"]
     worth = pd.Series(
         {
-            name: intervention_efficiency_score(case, model.predict(X) == 1, capacity=capacity)
+            name: float(reached_share(score_of(model, X), case, capacity)[0] / capacity)
             for name, model in selection.models.items()
         }
     )
@@ -189,7 +190,7 @@ def readable_worth(selection: Selection, folder: str | Path, *, csv: str) -> pd.
             "model": worth["model"],
             "IE in truth": worth["IE"].map("{:.2f}".format),
             "rank among candidates": worth["rank"],
-            "IE on the test part": [
+            "IE on the test parts": [
                 f"{ie:.2f}" if np.isfinite(ie) else "–" for ie in worth["IE_test"]
             ],
         }

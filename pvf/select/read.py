@@ -8,7 +8,8 @@ selects a model from it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,15 +19,24 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from pvf.select.columns import FEATURES, Column, feature_frame, guess_columns
-from pvf.select.csv_table import TableError, closest, read_csv_table
+from pvf.select.columns import FEATURES, Column, feature_frame, guess_columns, parse_kinds
+from pvf.select.csv_table import TableError, closest, read_csv_table, refuse_all
 
-__all__ = ["FEWEST_CASES", "OwnData", "load_own_data"]
+__all__ = ["FEWEST_CASES", "WEIGHTS", "Caution", "OwnData", "load_own_data", "separation"]
 
 #: Patients that the smaller class must have.
 FEWEST_CASES = 10
 #: Feature columns that tell the classes apart this well are named as possible leaks.
-SUSPICIOUS_AUC = 0.99
+SUSPICIOUS_AUC = 0.98
+#: What a caution does to a recommendation.
+WEIGHTS = ("forbids", "weakens", "informs")
+#: Names of columns that say whose row it is.
+_PERSON = re.compile(r"pat|subj|pers|pid|mrn|ssn|nhs|participant|member", re.IGNORECASE)
+#: Names of what is often known only after the outcome.
+_LATER = re.compile(
+    r"follow.?up|(?:^| )fu(?: |$)|(?:^| )(?:survival|surv|time to|event|death|dead|died|discharge"
+    r"|los|length of stay|censor\w*|relapse|recurrence)(?: |$)|^(?:time|days|futime|stime)$"
+)
 
 _POSITIVE_OF = {
     ("0", "1"): "1",
@@ -50,7 +60,24 @@ _POSITIVE_OF = {
     ("healthy", "sick"): "sick",
     ("healthy", "ill"): "ill",
     ("absent", "present"): "present",
+    ("-", "+"): "+",
 }
+
+
+@dataclass(frozen=True, order=True)
+class Caution:
+    """What may spoil a result.
+
+    Attributes
+    ----------
+    rank : int
+        Its place in `WEIGHTS`: 0 forbids a recommendation, 1 weakens it, 2 informs.
+    text : str
+        A sentence.
+    """
+
+    rank: int
+    text: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +100,12 @@ class OwnData:
         The outcome's column, and the value that counts as a case.
     notes : tuple of str
         What was done on reading, in words.
-    cautions : tuple of str
-        What may spoil the result, in words.
+    warnings : tuple of Caution
+        What may spoil the result, the weightiest first.
+    persons : ndarray of int of shape (n_samples,), or None
+        Whose row each is, where persons have several; splits and counts go by person then.
+    group : str
+        The column that says so, or "".
     """
 
     name: str
@@ -85,7 +116,29 @@ class OwnData:
     target: str
     positive: str
     notes: tuple[str, ...] = ()
-    cautions: tuple[str, ...] = ()
+    warnings: tuple[Caution, ...] = ()
+    persons: NDArray[np.intp] | None = None
+    group: str = ""
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """The texts of ``warnings``."""
+        return tuple(warning.text for warning in self.warnings)
+
+    @property
+    def n_persons(self) -> int:
+        """How many different persons there are: rows, where nobody has several."""
+        return len(self.y) if self.persons is None else len(np.unique(self.persons))
+
+    @property
+    def n_cases(self) -> int:
+        """How many persons have a row with the outcome."""
+        return int(self.y.sum() if self.persons is None else self.case_persons().sum())
+
+    def case_persons(self) -> NDArray[np.bool_]:
+        """Say for each person, in the order of their numbers, whether a row has the outcome."""
+        persons = np.arange(len(self.y)) if self.persons is None else self.persons
+        return np.bincount(persons, weights=self.y) > 0
 
     @property
     def features(self) -> list[Column]:
@@ -95,15 +148,18 @@ class OwnData:
 
 def load_own_data(
     path: str | Path,
-    target: str,
+    target: Any,
     *,
-    positive: str | None = None,
-    kinds: Mapping[str, str | Sequence[Any]] | None = None,
-    drop: Sequence[str] = (),
+    positive: Any = None,
+    kinds: Any = None,
+    drop: Any = (),
+    group: Any = None,
     separator: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
     missing: Sequence[str] = (),
+    missing_spellings: Sequence[str] | None = None,
+    censored: str = "limit",
 ) -> OwnData:
     """Read a CSV with an outcome, and refuse what no choice of a model could be based on.
 
@@ -113,17 +169,23 @@ def load_own_data(
         The CSV file, with a header.
     target : str
         Column of the outcome, which has two values.
-    positive : str, optional
+    positive : str, number or bool, optional
         The outcome's value that is a case. Needed unless the values say so themselves, as 0 and 1
-        or no and yes do. Of more than two values all others count as none.
-    kinds : mapping, optional
-        Kinds of columns that overrule the guess; see `guess_columns`. A column whose
-        kind is given is not checked for being a copy of the outcome.
-    drop : sequence of str
+        or no and yes do. Of more than two values all others count as none. False and True, which
+        YAML makes of no and yes, stand for these where the outcome has them.
+    kinds : mapping, str or sequence of str, optional
+        Kinds of columns that overrule the guess; see `parse_kinds` and `guess_columns`. A column
+        whose kind is given is not checked for being a copy of the outcome.
+    drop : str or sequence of str
         Columns to leave out.
-    separator, encoding, missing
+    group : str, optional
+        The column that says whose row each is; ``"none"`` where every row is a person of its own.
+        By default an identifier that repeats, found by its name or values.
+    separator, encoding, missing, missing_spellings
         As in `pvf.select.csv_table.read_csv_table`.
     decimal : {".", ","}, optional
+        As in `pvf.select.columns.guess_columns`.
+    censored : {"limit", "half", "sqrt2"}, default="limit"
         As in `pvf.select.columns.guess_columns`.
 
     Returns
@@ -134,37 +196,33 @@ def load_own_data(
     ------
     TableError
         The file or a column cannot be read; there is no such target, it has one value, more than
-        two, or is a number; the smaller class has fewer than `FEWEST_CASES` patients; a column
-        copies the outcome; no column is left to predict from.
+        two, or is a number; the smaller class has fewer than `FEWEST_CASES` persons; a column
+        copies the outcome; no column is left to predict from. All faults of the columns are listed
+        at once.
     """
-    table = read_csv_table(path, separator=separator, encoding=encoding, missing=missing)
+    table = read_csv_table(
+        path,
+        separator=separator,
+        encoding=encoding,
+        missing=[missing] if isinstance(missing, str | int | float) else missing,
+        missing_spellings=missing_spellings,
+    )
     frame, notes = table.frame, list(table.notes)
-    target, drop = _squeezed(target), [_squeezed(name) for name in drop]
-    if target not in frame.columns:
-        raise TableError(f"target {target!r} is no column; {closest(target, frame.columns)}.")
-    for name in drop:
-        if name not in frame.columns:
-            raise TableError(f"drop names column {name!r}; {closest(name, frame.columns)}.")
-    given = {_squeezed(name): kind for name, kind in (kinds or {}).items()}
-    given |= dict.fromkeys(drop, "ignored")
-    if target in given:
-        raise TableError(f"column {target!r} is the target; it takes no kind.")
+    target, given = _named(frame, target, kinds, drop)
+    if group is not None and _squeezed(group) in frame.columns:
+        given.setdefault(_squeezed(group), "identifier")
     y, positive, target_notes = _outcome(frame[target], positive)
     frame, y = frame[y >= 0], y[y >= 0]
     reading: dict[str, Any] = {"kinds": given, "decimal": decimal, "separator": table.separator}
+    reading["censored"] = censored
     columns = guess_columns(frame.drop(columns=target), **reading)
     frame, y, doubles = _without_doubles(frame, y, columns)
     if doubles:  # the counts are those of the rows that are left
         columns = guess_columns(frame.drop(columns=target), **reading)
-    _refuse_few(y, target, positive)
+    group, persons = _persons(frame, columns, group)
     X = feature_frame(frame, columns)
-    if X.empty:
-        kinds_found = ", ".join(f"{column.name}: {column.kind}" for column in columns)
-        raise TableError(
-            f"No column is left to predict {target!r} from; of {len(columns)} columns none is "
-            f"{', '.join(FEATURES)} ({kinds_found or 'there is none'})."
-        )
-    _refuse_copies(X, y, target, [c for c in columns if c.guessed])
+    faults = [*_few(y, persons, target, positive), *_no_feature(X, columns, target)]
+    refuse_all([*faults, *_copies(X, y, target, [c for c in columns if c.guessed])])
     return OwnData(
         name=Path(path).name,
         sha256=hashlib.sha256(Path(path).read_bytes()).hexdigest(),
@@ -174,26 +232,87 @@ def load_own_data(
         target=target,
         positive=positive,
         notes=(*notes, *target_notes, *doubles),
-        cautions=tuple(_cautions(frame, X, y, columns)),
+        warnings=tuple(
+            sorted(_cautions(frame, X, y, columns, group), key=lambda caution: caution.rank)
+        ),
+        persons=persons,
+        group=group,
     )
 
 
-def _squeezed(name: str) -> str:
+def _named(frame: pd.DataFrame, target: Any, kinds: Any, drop: Any) -> tuple[str, dict[str, Any]]:
+    """Return the target's name and the given kinds; refuse all names that no column has."""
+    if isinstance(target, bool) or not isinstance(target, str | int | float):
+        raise TableError(f"target must be a column's name, got {target!r}.")
+    target, faults = _squeezed(target), []
+    dropped = [drop] if isinstance(drop, str | int | float) else list(drop or ())
+    if target not in frame.columns:
+        faults.append(f"target {target!r} is no column; {closest(target, frame.columns)}.")
+    faults += [
+        f"drop names column {name!r}; {closest(str(name), frame.columns)}."
+        for name in dropped
+        if _squeezed(name) not in frame.columns
+    ]
+    given: dict[str, Any] = {
+        _squeezed(name): kind for name, kind in parse_kinds(kinds or {}).items()
+    }
+    given |= {_squeezed(name): "ignored" for name in dropped}
+    if target in given:
+        faults.append(f"column {target!r} is the target; it takes no kind.")
+    refuse_all(faults)
+    return target, given
+
+
+def _persons(
+    frame: pd.DataFrame, columns: Sequence[Column], group: Any
+) -> tuple[str, NDArray[np.intp] | None]:
+    """Return the column that says whose row each is, and the persons' numbers; "" where none."""
+    if group is not None and _squeezed(group) == "none" and "none" not in frame.columns:
+        return "", None
+    if group is not None:
+        name = _squeezed(group)
+        if name not in frame.columns:
+            raise TableError(f"group names column {group!r}; {closest(name, frame.columns)}.")
+    else:
+        repeating = [
+            column
+            for column in columns
+            if column.kind == "identifier" and column.n_values < len(frame) - column.n_missing
+        ]
+        if not repeating:
+            return "", None
+        # Persons stand above visits and samples, so of several the one with the fewest values,
+        # but those that are called persons first: a hospital has a number, too.
+        called = [column for column in repeating if _PERSON.search(column.name)]
+        name = min(called or repeating, key=lambda column: column.n_values).name
+    who = frame[name]
+    alone = pd.Series([f"\0{line}" for line in frame.index], index=frame.index)
+    codes, _ = pd.factorize(who.where(who.notna(), alone))
+    return name, codes.astype(np.intp) if len(np.unique(codes)) < len(codes) else None
+
+
+def _squeezed(name: Any) -> str:
     """Return a column's name as the header's names are read: its spaces and breaks made one."""
     return " ".join(str(name).split())
 
 
-def _outcome(
-    column: pd.Series, positive: str | None
-) -> tuple[NDArray[np.intp], str, tuple[str, ...]]:
+def _outcome(column: pd.Series, positive: Any) -> tuple[NDArray[np.intp], str, tuple[str, ...]]:
     """Return 1 and 0 (-1 where missing), the positive value, and notes."""
     name = column.name
     folded = column.str.lower().where(column.notna())
     counts = folded.value_counts()
     if len(counts) < 2:
         what = f"only {column.dropna().iloc[0]!r}" if len(counts) else "no value"
-        raise TableError(f"target {name!r} holds {what}; it takes two different outcomes.")
-    shown = ", ".join(f"{value!r} ({n})" for value, n in counts.head(6).items())
+        gone = int(column.isna().sum())
+        kept = (
+            f" {gone} cells are empty or mean missing; --missing-spellings says which "
+            "spellings do, if '-' or 'NA' is a value."
+        )
+        raise TableError(
+            f"target {name!r} holds {what}; it takes two different outcomes.{kept if gone else ''}"
+        )
+    typed = {value: str(column[folded == value].mode()[0]) for value in counts.index[:7]}
+    shown = ", ".join(f"{typed[value]!r} ({n})" for value, n in counts.head(6).items())
     shown += f" and {len(counts) - 6} more" if len(counts) > 6 else ""
     if positive is None:
         if len(counts) > 2:
@@ -203,17 +322,17 @@ def _outcome(
             )
             raise TableError(
                 f"target {name!r} has {len(counts)} values: {shown}; it takes two. If one value is "
-                f"the case and all others are not, {hint} (positive=VALUE)."
+                f"the case and all others are not, {hint} (--positive VALUE)."
             )
         case = _obvious_case(tuple(counts.index))
         if case is None:
             raise TableError(
                 f"target {name!r} has the values {shown}, which do not say which one is the case; "
-                "name it (positive=VALUE)."
+                f"name it (--positive {typed[counts.index[-1]]!r}, say)."
             )
     else:
-        case = str(positive).strip().lower()
-        if case not in counts.index:
+        case = _as_written(positive, list(counts.index))
+        if case is None:
             raise TableError(f"positive is {positive!r}, which target {name!r} lacks: {shown}.")
     y = np.where(folded.isna(), -1, folded == case).astype(np.intp)
     notes = []
@@ -222,6 +341,24 @@ def _outcome(
     if len(counts) > 2:
         notes.append(f"The outcome has {len(counts)} values; all but {case!r} count as no case.")
     return y, str(column[folded == case].mode()[0]), tuple(notes)
+
+
+#: What YAML and papermill read as False and True.
+_BOOLEAN = {False: ("false", "no", "n", "off", "0"), True: ("true", "yes", "y", "on", "1")}
+
+
+def _as_written(positive: Any, values: Sequence[str]) -> str | None:
+    """Return which of the outcome's values is meant by what a reader gave, or None."""
+    asked = _BOOLEAN[positive] if isinstance(positive, bool) else (str(positive).strip().lower(),)
+    for text in asked:
+        if text in values:
+            return text
+    for text in asked:
+        as_number = pd.to_numeric(text, errors="coerce")
+        same = [v for v in values if pd.to_numeric(v, errors="coerce") == as_number]
+        if len(same) == 1:
+            return same[0]
+    return None
 
 
 def _obvious_case(values: tuple[str, ...]) -> str | None:
@@ -248,17 +385,30 @@ def _without_doubles(
     return frame[~again], y[~again], [note + (", ...)." if again.sum() > 3 else ").")]
 
 
-def _refuse_few(y: NDArray[np.intp], target: str, positive: str) -> None:
-    n_cases = int(y.sum())
-    if min(n_cases, len(y) - n_cases) < FEWEST_CASES:
-        few = f"{n_cases} cases" if n_cases < FEWEST_CASES else f"{len(y) - n_cases} others"
-        raise TableError(
-            f"target {target!r} has {few} ({positive!r} is the case) in {len(y)} rows; it takes "
-            f"at least {FEWEST_CASES} of each, so that training, validation and test have some."
+def _few(
+    y: NDArray[np.intp], persons: NDArray[np.intp] | None, target: str, positive: str
+) -> Iterator[str]:
+    case = y if persons is None else np.bincount(persons, weights=y) > 0
+    n_cases, whose = int(case.sum()), "rows" if persons is None else "persons"
+    if min(n_cases, len(case) - n_cases) < FEWEST_CASES:
+        few = f"{n_cases} cases" if n_cases < FEWEST_CASES else f"{len(case) - n_cases} others"
+        yield (
+            f"target {target!r} has {few} ({positive!r} is the case) in {len(case)} {whose}; it "
+            f"takes at least {FEWEST_CASES} of each, so that training, validation and test have "
+            "some."
         )
 
 
-def _separation(column: pd.Series, y: NDArray[np.intp]) -> float:
+def _no_feature(X: pd.DataFrame, columns: Sequence[Column], target: str) -> Iterator[str]:
+    if X.empty:
+        kinds_found = ", ".join(f"{column.name}: {column.kind}" for column in columns)
+        yield (
+            f"No column is left to predict {target!r} from; of {len(columns)} columns none is "
+            f"{', '.join(FEATURES)} ({kinds_found or 'there is none'})."
+        )
+
+
+def separation(column: pd.Series, y: NDArray[np.intp]) -> float:
     """Return how well a column alone tells the classes apart in all rows: AUC, 0.5 to 1.
 
     Levels are ordered by their share of cases, and so are the gaps. Where that is the case for
@@ -278,62 +428,111 @@ def _separation(column: pd.Series, y: NDArray[np.intp]) -> float:
     )
 
 
-def _refuse_copies(
+def _presence(values: pd.Series, y: NDArray[np.intp]) -> float:
+    """Return how well a column tells the classes apart by being filled in: AUC, 0.5 to 1."""
+    gone = values.isna().to_numpy()
+    if not gone.any() or gone.all():
+        return 0.5
+    auc = float(roc_auc_score(y, gone))
+    return max(auc, 1 - auc)
+
+
+def _copies(
     X: pd.DataFrame, y: NDArray[np.intp], target: str, columns: Sequence[Column]
-) -> None:
+) -> Iterator[str]:
     """Refuse columns that give the outcome away."""
     for column in columns:
-        if not column.is_feature:
+        if not column.is_feature or len(np.unique(y)) < 2:
             continue
-        values = X[column.name]
-        if _separation(values, y) == 1:
-            how = "copies the target" if column.n_values == 2 else "separates it without an error"
-        elif values.isna().any() and roc_auc_score(y, values.isna()) in (0, 1):
-            how = "is filled in exactly for one outcome of the target"
+        values, name = X[column.name], column.name
+        if separation(values, y) == 1:
+            how = f"copies the target {target!r}"
+            if column.n_values != 2:
+                how = f"separates the outcomes of {target!r} without an error"
+        elif _presence(values, y) == 1:
+            how = f"is filled in exactly for one outcome of the target {target!r}"
         else:
             continue
-        raise TableError(
-            f"Column {column.name!r} {how}, {target!r}, so it may have been known only "
-            f"afterwards; leave it out (drop={column.name}), or give its kind "
-            f"({column.name}={column.kind}) if it is a true feature."
+        yield (
+            f"Column {name!r} {how}, so it may have been known only afterwards; leave it out "
+            f"(--drop {_quoted(name)}), or give its kind (--kind "
+            f"{_quoted(f'{name}={column.kind}')}) if it is a true feature."
         )
 
 
+def _quoted(text: str) -> str:
+    """Return a value as it is typed on a command line."""
+    return f'"{text}"' if re.search(r"[^\w=.,:+-]", text) else text
+
+
 def _cautions(
-    frame: pd.DataFrame, X: pd.DataFrame, y: NDArray[np.intp], columns: Sequence[Column]
-) -> Iterator[str]:
+    frame: pd.DataFrame,
+    X: pd.DataFrame,
+    y: NDArray[np.intp],
+    columns: Sequence[Column],
+    group: str,
+) -> Iterator[Caution]:
     """Say what may spoil the result."""
     for column in columns:
         if column.kind == "identifier" and column.n_values < len(frame) - column.n_missing:
-            yield (
-                f"{column.name!r} has {column.n_values} values in {len(frame)} rows: rows of one "
-                "person may stand on both sides of a split, which flatters every model. Keep one "
-                "row for each person."
-            )
-        if not column.is_feature:
-            continue
-        share = 100 * X[column.name].isna().mean()
-        if share > 20:
-            yield f"{column.name!r} is missing in {share:.0f}% of the rows, and imputed there."
-        separation = _separation(X[column.name], y)
-        if separation > SUSPICIOUS_AUC:
-            yield (
-                f"{column.name!r} alone tells the outcomes apart with an AUC of {separation:.3f}: "
-                "make sure that it is known before the outcome."
-            )
-        codes = [
-            value for value in (-9, -99, -999, -9999, 999, 9999) if (X[column.name] == value).any()
-        ]
-        if codes and column.kind == "numeric" and _is_far(X[column.name], codes):
-            yield (
-                f"{column.name!r} holds {codes[0]}, far from its other values: if that means "
-                f"'missing', say so (missing={codes[0]})."
-            )
+            yield _of_repeats(column, len(frame), group)
+        if column.is_feature:
+            yield from _of_feature(column, X[column.name], y)
     n_alike = int(X.assign(**{"\0y": y}).duplicated().sum())
     if n_alike:
-        yield (
+        yield Caution(
+            1,
             f"{n_alike} rows equal another one in all features and the outcome; if they are the "
-            "same patients, scores are flattered."
+            "same patients, scores are flattered: name the column that says whose row each is "
+            "(--group).",
+        )
+
+
+def _of_repeats(column: Column, n_rows: int, group: str) -> Caution:
+    repeats = f"{column.name!r} has {column.n_values} values in {n_rows} rows: "
+    if column.name == group:
+        return Caution(
+            2,
+            f"{repeats}rows of one person stay on one side of a split, and each person counts "
+            "once where models are selected and judged (--group none if every row is a person "
+            "of its own).",
+        )
+    return Caution(
+        1 if group else 0,
+        f"{repeats}rows of one person may stand on both sides of a split, which flatters every "
+        f"model. If its values are persons, say so (--group {_quoted(column.name)}).",
+    )
+
+
+def _of_feature(column: Column, values: pd.Series, y: NDArray[np.intp]) -> Iterator[Caution]:
+    name = column.name
+    known = (
+        f"make sure that it is known before the outcome, or leave it out (--drop {_quoted(name)})."
+    )
+    apart, presence = separation(values, y), _presence(values, y)
+    if presence >= SUSPICIOUS_AUC:
+        yield Caution(
+            0,
+            f"Whether {name!r} is filled in tells the outcomes apart, with an AUC of "
+            f"{presence:.3f}: {known}",
+        )
+    if apart >= SUSPICIOUS_AUC:
+        yield Caution(
+            0, f"{name!r} alone tells the outcomes apart with an AUC of {apart:.3f}: {known}"
+        )
+    elif column.guessed and _LATER.search(re.sub(r"[^a-z0-9]+", " ", name.lower())):
+        yield Caution(
+            1, f"{name!r} has the name of something that is known after the outcome: {known}"
+        )
+    share = 100 * values.isna().mean()
+    if share > 20:
+        yield Caution(2, f"{name!r} is missing in {share:.0f}% of the rows, and imputed there.")
+    codes = [value for value in (-9, -99, -999, -9999, 999, 9999) if (values == value).any()]
+    if codes and column.kind == "numeric" and _is_far(values, codes):
+        yield Caution(
+            1,
+            f"{name!r} holds {codes[0]}, far from its other values: if that means 'missing', say "
+            f"so (--missing {codes[0]}).",
         )
 
 

@@ -1,8 +1,7 @@
 """What a selection amounts to, in plain words; every word and number is computed from it.
 
-Which model is recommended is PVF's choice, ties being broken by what the other rules say
-(`pvf.select.choose.recommended_model`). Whether any model should be used is
-read off the test part, by which nothing was selected.
+Whether a model should be used is read off the test parts, on which nobody judges a choice that he
+or she had a part in, and off how often the splits agree.
 """
 
 from __future__ import annotations
@@ -10,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import pandas as pd
-
-from pvf.select.choose import RULES, Selection
+from pvf.select.choose import DEFAULT_RULE, RULES, Selection
+from pvf.select.in_words import model_in_words, worked_person
+from pvf.select.read import Caution
 
 __all__ = ["Recommendation", "recommend"]
 
-#: Cases in the validation part below which the report says that they are few.
-FEW_CASES = 30
+#: Cases below which the report says that they are few: Collins, Ogundimu and Altman (2016).
+FEW_CASES = 100
+_NAMES = {"traditional": "the traditional rule", "PVF": "PVF", "PMV": "PMV"}
 
 
 @dataclass(frozen=True)
@@ -29,18 +29,22 @@ class Recommendation:
     model : str
         The candidate recommended, or that would be if any could be.
     usable : bool
-        Whether it is better than chance on the test part, by its 95% interval.
+        Whether the headline says "Use".
     headline : str
         One sentence.
-    reasons, caveats : tuple of str
+    reasons, model_in_words, caveats : tuple of str
         Sentences; caveats are in order of weight.
+    weights : tuple of str
+        For each caveat "forbids", "weakens" or "informs".
     """
 
     model: str
     usable: bool
     headline: str
     reasons: tuple[str, ...]
+    model_in_words: tuple[str, ...]
     caveats: tuple[str, ...]
+    weights: tuple[str, ...]
 
 
 def recommend(selection: Selection) -> Recommendation:
@@ -54,158 +58,145 @@ def recommend(selection: Selection) -> Recommendation:
     Returns
     -------
     Recommendation
+        "Use" only where no caution forbids it, the intervals of the difference to chance and to
+        the column that is best alone are above zero, and half of the splits choose the model.
     """
-    model, agreement = selection.recommended, _agreement(selection)
-    usable = bool(selection.judged.loc["recommended", "low"] > 1)
-    if usable:
-        headline = f"Use '{model}': {agreement}."
-    else:
-        headline = (
-            f"No model can be recommended on these data: '{model}' would be the choice "
-            f"({agreement}), but it may be no better than drawing patients at random."
-        )
+    model = selection.recommended
+    cautions = sorted(_caveats(selection), key=lambda caution: caution.rank)
+    headline, usable = _headline(selection, [c.text for c in cautions if c.rank == 0])
+    weights = ("forbids", "weakens", "informs")
+    fitted = selection.models[model]
     return Recommendation(
         model=model,
         usable=usable,
         headline=headline,
-        reasons=tuple(_reasons(selection, model)),
-        caveats=tuple(_caveats(selection, model)),
+        reasons=tuple(_reasons(selection)),
+        model_in_words=(*model_in_words(fitted), worked_person(fitted, selection.data.X)),
+        caveats=tuple(caution.text for caution in cautions),
+        weights=tuple(weights[caution.rank] for caution in cautions),
     )
 
 
-_NAMES = {"traditional": "the traditional rule", "PVF": "PVF", "PMV": "PMV"}
+def _headline(selection: Selection, forbidding: list[str]) -> tuple[str, bool]:
+    model, n_splits = selection.recommended, len(selection.parts)
+    times = selection.chosen_in(model)
+    agreed = f"chosen in {times} of {n_splits} splits"
+    if forbidding:
+        return f"No model can be recommended before this is settled: {forbidding[0]}", False
+    if not selection.judged.loc["by score", "low"] > 1:
+        return (
+            f"No model can be recommended on these data: '{model}' would be the choice ({agreed}), "
+            "but what is chosen this way may be no better than drawing patients at random."
+        ), False
+    if times < n_splits / 2:
+        return (
+            f"No one model stands out: '{model}' leads ({agreed}), and other patients would have "
+            "led to another choice."
+        ), False
+    if not selection.differences.loc["by score − simplest", "low"] > 0:
+        return (
+            f"'{model}' leads ({agreed}), but it is not shown to be better than "
+            f"'{selection.simplest}' alone."
+        ), False
+    return f"Use '{model}': {agreed}.", True
 
 
-def _backers(selection: Selection) -> list[str]:
-    """Return the rules that hold the recommended model to be best."""
-    return [rule for rule in RULES if selection.recommended in selection.tied[rule]]
-
-
-def _agreement(selection: Selection) -> str:
-    backers = _backers(selection)
-    named = " and ".join(_NAMES[rule] for rule in backers)
-    others = " and ".join(_NAMES[rule] for rule in RULES if rule not in backers)
-    words = {
-        1: "the three rules disagree, and this is PVF's choice",
-        2: f"{named} hold it to be best, {others} does not",
-        3: "the traditional rule, PVF and PMV all hold it to be best",
-    }
-    return words[len(backers)]
-
-
-def _reasons(selection: Selection, model: str) -> Iterator[str]:
-    row, gamma = selection.judged.loc["recommended"], selection.settings["capacity"]
-    n_test = len(selection.parts.test)
-    n_cases = int(selection.part("test")[1].sum())
+def _reasons(selection: Selection) -> Iterator[str]:
+    judged, settings = selection.judged, selection.settings
+    row, label = judged.loc["by score"], judged.loc["by label"]
     yield (
-        f"On the {n_test} test patients, {n_cases} of them cases, room for {100 * gamma:g}% means "
-        f"{gamma * n_test:.3g} interventions. By this model's advice they reach "
-        f"{row['reached']:.2f} cases in expectation; drawn at random they would reach "
-        f"{row['reached_by_chance']:.2f}. Intervention Efficiency is {row['IE']:.2f} "
-        f"(95% interval {row['low']:.2f} to {row['high']:.2f}; 1 is chance)."
+        f"{settings['places']:.4g} places for {settings['per']:.4g} patients reach "
+        f"{row['reached']:.2f} cases (95% interval {row['reached_low']:.2f} to "
+        f"{row['reached_high']:.2f}) if they go to the highest scores; by label, with lots among "
+        f"the flagged, {label['reached']:.2f} ({label['reached_low']:.2f} to "
+        f"{label['reached_high']:.2f}); drawn at random {judged.loc['by chance', 'reached']:.2f}; "
+        f"at best {judged.loc['best possible', 'reached']:.2f}."
     )
-    others = {r: m for r, m in selection.chosen.items() if m != model}
-    for other, name in others.items():
-        yield (
-            f"{_NAMES[other][0].upper()}{_NAMES[other][1:]} selects '{name}', with an Intervention "
-            f"Efficiency of {selection.judged.loc[other, 'IE']:.2f} on the same patients."
-        )
-
-
-def _caveats(selection: Selection, model: str) -> Iterator[str]:
-    yield from _caveats_of_choice(selection)
-    yield from _caveats_of_ties(selection, model)
-    yield from _caveats_of_models(selection, model)
-    yield from selection.data.cautions
-    yield from _caveats_of_data(selection)
-
-
-def _caveats_of_choice(selection: Selection) -> Iterator[str]:
-    facts, n_models = selection.stability, len(selection.models)
-    if len(_backers(selection)) < len(RULES):
-        yield "The rules do not agree on one best model, so the choice depends on the rule."
-    if facts["n_cases"] < FEW_CASES:
-        yield (
-            f"The validation part has {facts['n_cases']} cases among {facts['n_patients']} "
-            f"patients, too few to rank {n_models} candidates by: one case more or less changes "
-            f"Intervention Efficiency by {facts['step']:.2f}."
-        )
-    if facts["not_worse"]:
-        yield (
-            f"By the validation part, {facts['not_worse']} of the other {n_models - 1} candidates "
-            "cannot be told from the traditional choice (95% bootstrap intervals); in "
-            f"{100 * facts['best_again']:.0f}% of the resamples it is among the best again."
-        )
-    difference = selection.differences.loc["PVF − traditional"]
-    if selection.chosen["PVF"] != selection.chosen["traditional"]:
-        clear = difference["low"] > 0 or difference["high"] < 0
-        yield (
-            "On the test part PVF's choice less the traditional one is "
-            f"{difference['difference']:+.2f} in Intervention Efficiency (95% interval "
-            f"{difference['low']:+.2f} to {difference['high']:+.2f})"
-            + (", a difference." if clear else ", which may be nothing.")
-        )
-
-
-def _caveats_of_ties(selection: Selection, model: str) -> Iterator[str]:
-    for rule in RULES:
-        n_tied = len(selection.tied[rule])
-        if n_tied > 1:
-            among = "is" if model in selection.tied[rule] else "is not"
+    yield (
+        f"Intervention Efficiency by score is {row['IE']:.2f} (95% interval {row['low']:.2f} to "
+        f"{row['high']:.2f}; 1 is chance): the mean over {len(selection.parts)} splits of what "
+        f"{_NAMES[DEFAULT_RULE]} chose in each, on patients who had no part in that choice."
+    )
+    simple, gain = judged.loc["simplest"], selection.differences.loc["by score − simplest"]
+    yield (
+        f"'{selection.simplest}' alone reaches {simple['reached']:.2f} cases; "
+        + _difference_in_words("the difference in Intervention Efficiency", gain)
+    )
+    for rule, name in selection.chosen.items():
+        if name != selection.recommended:
+            said = _NAMES[rule][0].upper() + _NAMES[rule][1:]
             yield (
-                f"{n_tied} of {len(selection.models)} candidates tie for the best under "
-                f"{_NAMES[rule]}, whose choice is the first of them in the pool; '{model}' {among} "
-                "among them."
+                f"{said} selects '{name}' (chosen in {selection.chosen_in(name, rule)} of "
+                f"{len(selection.parts)} splits), worth {judged.loc[rule, 'IE']:.2f} by score."
             )
-    choices = selection.sigmas["choice"]
-    if not any(column.kind == "numeric" for column in selection.data.features):
-        yield "No column is numeric, so the noise level σ has no effect."
-    elif (choices != choices.iloc[0]).any():
-        yield f"PVF's choice depends on the noise level ({_runs_of(choices)})."
 
 
-def _runs_of(choices: pd.Series) -> str:
-    """Say which choice holds from which σ to which."""
-    run = (choices != choices.shift()).cumsum()
-    spans = [
-        (f"{part.index[0]:g}" + (f" to {part.index[-1]:g}" if len(part) > 1 else ""), part.iloc[0])
-        for _, part in choices.groupby(run)
-    ]
-    return "; ".join(f"σ = {span}: {name}" for span, name in spans)
+def _difference_in_words(what: str, row: object) -> str:
+    if row["same"]:  # type: ignore[index]
+        return "both put the patients in the same order."
+    low, high = row["low"], row["high"]  # type: ignore[index]
+    clear = "" if low > 0 or high < 0 else ", which may be nothing"
+    return (
+        f"{what} is {row['difference']:+.2f} "  # type: ignore[index]
+        f"(95% interval {low:+.2f} to {high:+.2f}){clear}."
+    )
 
 
-def _caveats_of_models(selection: Selection, model: str) -> Iterator[str]:
-    summary = selection.multiplicity_summary
-    if selection.multiplicity is None:
-        yield (
-            "Rashomon Capacity was not computed: it takes two or more good candidates that give "
-            f"probabilities, and there are {summary['n_good']:.0f}."
-        )
-    elif summary["conflicting"] > 0:
-        yield (
-            f"For {100 * summary['conflicting']:.0f}% of the test patients the decision depends on "
-            f"which of {summary['n_good']:.0f} about equally good models is taken; Rashomon "
-            f"Capacity is {summary['mean_capacity']:.3f} on average and "
-            f"{summary['largest_capacity']:.3f} at most, of 2."
-        )
-    flagged = selection.judged.loc["recommended", "flagged"]
-    if flagged in (0, len(selection.parts.test)):
-        whom = "everybody" if flagged else "nobody"
-        yield f"The model flags {whom} in the test part, which is the same as drawing at random."
-    if model.startswith(("logistic:", "tree:")):
-        yield (
-            "The built-in candidates weigh both outcomes the same, so their probabilities are not "
-            "risks; use the flags."
-        )
-
-
-def _caveats_of_data(selection: Selection) -> Iterator[str]:
+def _caveats(selection: Selection) -> Iterator[Caution]:
+    yield from selection.data.warnings
+    yield from _of_choice(selection)
+    yield from _of_models(selection)
     left_out = [c for c in selection.data.columns if not c.is_feature and c.guessed]
     if left_out:
         listed = ", ".join(f"{column.name} ({column.kind})" for column in left_out)
-        yield f"Left out by a guess at their kind: {listed}."
-    yield (
-        f"All this rests on one random split (seed {selection.settings['seed']}) of one data set; "
-        "another seed shows how much that matters, and only other patients show whether the model "
-        "holds elsewhere."
+        yield Caution(2, f"Left out by a guess at their kind: {listed}.")
+    yield Caution(
+        2, "Only patients of another time or place show whether the model holds elsewhere."
     )
+
+
+def _of_choice(selection: Selection) -> Iterator[Caution]:
+    model, data = selection.recommended, selection.data
+    backers = [rule for rule in RULES if model in selection.tied[rule]]
+    if len(backers) < len(RULES):
+        others = " and ".join(_NAMES[rule] for rule in RULES if rule not in backers)
+        verb = "selects" if len(RULES) - len(backers) == 1 else "select"
+        yield Caution(1, f"The choice depends on the rule: {others} {verb} another model.")
+    if data.n_cases < FEW_CASES:
+        yield Caution(
+            1,
+            f"There are {data.n_cases} cases among {data.n_persons} patients, few for ranking "
+            f"{len(selection.models)} candidates.",
+        )
+    choices = selection.sigmas["choice"]
+    if not any(column.kind == "numeric" for column in data.features):
+        yield Caution(2, "No column is numeric, so the noise level σ has no effect.")
+    elif choices.nunique() > 1:
+        listed = "; ".join(f"σ = {level:g}: {name}" for level, name in choices.items())
+        yield Caution(1, f"PVF's choice depends on the noise level ({listed}).")
+
+
+def _of_models(selection: Selection) -> Iterator[Caution]:
+    summary, model = selection.multiplicity_summary, selection.recommended
+    for name, why in selection.left_out.items():
+        yield Caution(1, f"Candidate {name!r} could not be fitted and was left out: {why}")
+    if selection.multiplicity is None:
+        yield Caution(
+            2,
+            "Rashomon Capacity was not computed: it takes two or more good candidates that give "
+            f"probabilities, and there are {summary['n_good']:.0f}.",
+        )
+    elif summary["conflicting"] > 0:
+        yield Caution(
+            1,
+            f"For {100 * summary['conflicting']:.0f}% of the patients the label depends on which "
+            f"of {summary['n_good']:.0f} about equally good models is taken; Rashomon Capacity is "
+            f"{summary['mean_capacity']:.3f} on average and {summary['largest_capacity']:.3f} at "
+            "most, of 2.",
+        )
+    if model.startswith(("logistic:", "tree:")):
+        yield Caution(
+            2,
+            "The built-in candidates weigh both outcomes the same, so their scores are no risks; "
+            "give the places to the highest scores, and draw no lots among the flagged.",
+        )

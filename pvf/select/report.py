@@ -18,8 +18,6 @@ import pandas as pd
 
 import pvf
 from pvf import plotting, render
-from pvf.efficiency_display import InterventionEfficiencyDisplay
-from pvf.metrics import intervention_efficiency_score
 from pvf.model_card import ModelCard
 from pvf.multiplicity import MultiplicityDisplay
 from pvf.plotting import Figure
@@ -34,17 +32,18 @@ __all__ = [
     "as_html",
     "as_json",
     "as_markdown",
+    "calibration_table",
     "card",
     "choices_table",
     "columns_table",
     "contested_table",
     "differences_table",
-    "efficiency_figure",
     "judged_table",
     "leaders_table",
     "multiplicity_figure",
     "notes_text",
     "parts_table",
+    "places_figure",
     "recommendation_text",
     "scores_figure",
     "settings_table",
@@ -67,28 +66,28 @@ def columns_table(selection: Selection) -> pd.DataFrame:
 
 
 def parts_table(selection: Selection) -> pd.DataFrame:
-    """Return patients and cases of each part."""
+    """Return patients and cases of each part of a split."""
     uses = {
-        "train": "models are fitted, and imputation learns",
-        "validation": "the traditional rule and PVF select",
-        "test": "the selected models are judged",
+        "train": "candidates are fitted, and imputation learns",
+        "validation": "the rules select",
+        "test": "what was selected is judged",
     }
     rows = []
     for name, use in uses.items():
-        outcomes = selection.part(name)[1]
-        rows.append((name, len(outcomes), int(outcomes.sum()), f"{outcomes.mean():.1%}", use))
-    columns = ["part", "patients", "cases", "share", "used for"]
+        outcomes = [selection.data.y[getattr(parts, name)] for parts in selection.parts]
+        cases = f"{np.mean([y.sum() for y in outcomes]):.3g}"
+        rows.append((name, len(outcomes[0]), cases, use))
+    columns = ["part", "patients", "cases", "used for"]
     return pd.DataFrame(rows, columns=columns).set_index("part")
 
 
 def choices_table(selection: Selection) -> pd.DataFrame:
-    """Return each rule's choice, its score, how many tie with it, and who they are."""
+    """Return each rule's choice, its score over all splits, and in how many splits it is chosen."""
     rows = []
-    for rule, names in selection.tied.items():
-        score = selection.scores.loc[names[0], rule]
-        others = ", ".join(names[1:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-        rows.append((rule, names[0], f"{score:.3f}", len(names) - 1, others or "–"))
-    columns = ["rule", "choice", "score", "ties with", "these"]
+    for rule, name in selection.chosen.items():
+        times = f"{selection.chosen_in(name, rule)} of {len(selection.parts)}"
+        rows.append((rule, name, f"{selection.scores.loc[name, rule]:.3f}", times))
+    columns = ["rule", "choice", "score", "chosen in"]
     return pd.DataFrame(rows, columns=columns).set_index("rule")
 
 
@@ -105,22 +104,35 @@ def leaders_table(selection: Selection, n_models: int = 10) -> pd.DataFrame:
 
 
 def judged_table(selection: Selection) -> pd.DataFrame:
-    """Return how the choices do on the test part, for people."""
+    """Return what each way of filling the places reaches on the test parts, for people."""
     judged = selection.judged
+    certain = judged["low"] == judged["high"]
+
+    def between(low: str, high: str) -> list[str]:
+        ends = zip(judged[low], judged[high], certain, strict=True)
+        return ["–" if sure else f"{a:.2f} to {b:.2f}" for a, b, sure in ends]
+
     return pd.DataFrame(
         {
-            "model": judged["model"],
-            "IE": judged["IE"].map("{:.2f}".format),
-            "95% interval": [
-                f"{low:.2f} to {high:.2f}"
-                for low, high in zip(judged["low"], judged["high"], strict=True)
-            ],
-            "flagged": judged["flagged"],
-            "cases among them": judged["cases_flagged"],
-            "recall": judged["recall"].map("{:.2f}".format),
-            "precision": [f"{p:.2f}" if np.isfinite(p) else "–" for p in judged["precision"]],
             "cases reached": judged["reached"].map("{:.2f}".format),
-            "by chance": judged["reached_by_chance"].map("{:.2f}".format),
+            "95% interval": between("reached_low", "reached_high"),
+            "IE": judged["IE"].map("{:.2f}".format),
+            "95% interval of IE": between("low", "high"),
+        }
+    )
+
+
+def calibration_table(selection: Selection) -> pd.DataFrame:
+    """Return mean score and share of cases by fifths of the score, for people."""
+    table = selection.calibration
+    return pd.DataFrame(
+        {
+            "rows": table["rows"],
+            "mean score": table["mean score"].map("{:.2f}".format),
+            "share of cases": table["share of cases"].map("{:.2f}".format),
+            "95% interval": [
+                f"{a:.2f} to {b:.2f}" for a, b in zip(table["low"], table["high"], strict=True)
+            ],
         }
     )
 
@@ -133,16 +145,17 @@ def sigma_table(selection: Selection) -> pd.DataFrame:
             "choice": table["choice"],
             "score": table["score"].map("{:.3f}".format),
             "ties with": table["n_tied"] - 1,
-            "among the traditional best": table["among_traditional_best"].map(
-                {True: "yes", False: "no"}
-            ),
+            "best by the traditional rule": table["traditional"].map({True: "yes", False: "no"}),
         }
     ).rename_axis("σ")
 
 
 def differences_table(selection: Selection) -> pd.DataFrame:
-    """Return paired differences between the rules' choices on the test part, for people."""
-    return selection.differences.map("{:+.2f}".format)
+    """Return paired differences in IE on the test parts, for people."""
+    table = selection.differences
+    shown = table[["difference", "low", "high"]].map("{:+.2f}".format)
+    shown[table["same"]] = "the same order"
+    return shown
 
 
 def contested_table(selection: Selection, n_worst: int = 8) -> pd.DataFrame:
@@ -181,55 +194,35 @@ def settings_table(selection: Selection) -> pd.DataFrame:
 # --- figures --------------------------------------------------------------------------------------
 
 
-def efficiency_figure(selection: Selection) -> Figure:
-    """Draw Intervention Efficiency over capacity for the rules' choices, on the test part."""
-    X, y = selection.part("test")
-    gamma = selection.settings["capacity"]
-    by_model: dict[str, list[str]] = {selection.recommended: ["recommended"]}
-    for rule, name in selection.chosen.items():
-        by_model.setdefault(name, []).append(rule)
+def places_figure(selection: Selection) -> Figure:
+    """Draw the cases that the places reach by score, label, one column, chance, and at best."""
+    settings = selection.settings
+    ways = {
+        "by score": "by score",
+        "by label": "by label, lots among the flagged",
+        "simplest": f"by {plotting.label(selection.simplest)} alone",
+        "by chance": "by chance",
+        "best possible": "by knowing the outcome",
+    }
+    rows = selection.judged.loc[list(ways)]
     with plotting.style():
-        axes = plotting.new_axes()
-        for place, (name, rules) in enumerate(by_model.items()):
-            InterventionEfficiencyDisplay.from_predictions(
-                y,
-                np.asarray(selection.models[name].predict(X)),
-                # Our words first: matplotlib leaves out of a legend what begins with "_".
-                name=f"{', '.join(rules)}: {plotting.label(name)}",
-                n_bootstraps=selection.settings["n_bootstraps"] if place == 0 else 0,
-                random_state=selection.settings["seed"],
-                ax=axes,
-            )
-        axes.axvline(gamma, color="0.35", linewidth=1, linestyle="-.", label=f"γ = {gamma:g}")
-        plotting.as_written(axes.legend(frameon=False, fontsize="small").get_texts())
-    listed = "; ".join(
-        f"{rule} {row['IE']:.2f}" for rule, row in selection.judged.loc[list(RULES)].iterrows()
-    )
+        axes = plotting.new_axes(figsize=(6.8, 2.6))
+        place = np.arange(len(ways))[::-1]
+        low, high = rows["reached"] - rows["reached_low"], rows["reached_high"] - rows["reached"]
+        axes.errorbar(rows["reached"], place, xerr=[low, high], fmt="o", capsize=3)
+        axes.set_yticks(place, list(ways.values()))
+        plotting.as_written(axes.get_yticklabels())
+        axes.set_xlim(left=0)
+        axes.set_xlabel(
+            f"cases reached by {settings['places']:.4g} places for {settings['per']:.4g} patients"
+        )
+    listed = "; ".join(f"{ways[way]} {row['reached']:.2f}" for way, row in rows.iterrows())
     return Figure(
         _closed(axes),
-        "Intervention Efficiency of the selected models over the capacity, on the test part; the "
-        "band is the 95% bootstrap interval of the recommended one.",
-        f"Intervention Efficiency over capacity, as lines. At {gamma:g}: {listed}; chance is 1.",
+        "Cases that the places reach, on patients who had no part in the choice, with 95% "
+        "intervals.",
+        f"Dots with bars: {listed}.",
     )
-
-
-def efficiency_frame(selection: Selection) -> pd.DataFrame:
-    """Return Intervention Efficiency of each rule's choice over capacity, on the test part.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by ``capacity``, one column for each rule.
-    """
-    X, y = selection.part("test")
-    capacity = np.arange(1, 101) / 100
-    curves = {
-        rule: intervention_efficiency_score(
-            y, np.asarray(selection.models[name].predict(X)), capacity=capacity
-        )
-        for rule, name in selection.chosen.items()
-    }
-    return pd.DataFrame(curves, index=pd.Index(capacity, name="capacity"))
 
 
 def scores_figure(selection: Selection) -> Figure:
@@ -255,11 +248,11 @@ def multiplicity_figure(selection: Selection) -> Figure:
         axes.set_axis_off()
         why = "Not computed: it takes two or more good candidates that give probabilities."
         axes.text(0, 0.5, why)
-        return Figure(_closed(axes), "Rashomon Capacity of the test patients.", why)
+        return Figure(_closed(axes), "Rashomon Capacity of the patients.", why)
     axes = MultiplicityDisplay(table["capacity"].to_numpy()).plot(kind="distribution").ax_
     return Figure(
         _closed(axes),
-        f"Rashomon Capacity of {facts['n_good']:.0f} good candidates for the test patients: the "
+        f"Rashomon Capacity of {facts['n_good']:.0f} good candidates for the patients: the "
         "share of patients with at most this many effective classes, 1 to 2.",
         f"Cumulative distribution of Rashomon Capacity over {len(table)} patients; mean "
         f"{facts['mean_capacity']:.3f}, largest {facts['largest_capacity']:.3f}.",
@@ -288,7 +281,8 @@ def summary(selection: Selection) -> dict[str, Any]:
     -------
     dict
         ``recommendation``, ``choices``, ``tied``, ``judged``, ``differences``, ``sigmas``,
-        ``stability``, ``multiplicity``, ``columns``, ``parts``, ``data``, ``settings``.
+        ``chosen_in``, ``calibration``, ``left_out``, ``multiplicity``, ``columns``, ``parts``,
+        ``data``, ``settings``.
     """
     data = selection.data
     return {
@@ -298,16 +292,18 @@ def summary(selection: Selection) -> dict[str, Any]:
         "judged": json.loads(selection.judged.to_json(orient="index")),
         "differences": json.loads(selection.differences.to_json(orient="index")),
         "sigmas": json.loads(selection.sigmas.reset_index().to_json(orient="records")),
-        "stability": selection.stability,
+        "chosen_in": {
+            rule: {str(name): int(n) for name, n in selection.choices[rule].value_counts().items()}
+            for rule in RULES
+        },
+        "calibration": json.loads(selection.calibration.to_json(orient="records")),
+        "left_out": selection.left_out,
         "multiplicity": selection.multiplicity_summary,
         "columns": json.loads(columns_table(selection).reset_index().to_json(orient="records")),
-        "parts": {
-            name: {"patients": len(outcomes), "cases": int(outcomes.sum())}
-            for name in ("train", "validation", "test")
-            for outcomes in [selection.part(name)[1]]
-        },
+        "parts": json.loads(parts_table(selection).to_json(orient="index")),
         "data": {"file": data.name, "sha256": data.sha256, "target": data.target}
-        | {"positive": data.positive, "notes": list(data.notes)},
+        | {"positive": data.positive, "notes": list(data.notes), "persons": data.n_persons}
+        | {"cases": data.n_cases, "group": data.group},
         "settings": {**selection.settings, "pvf": pvf.__version__},
     }
 
@@ -368,8 +364,8 @@ def _page(selection: Selection) -> dict[str, Any]:
         "title": f"Which model for {data.target}?",
         "recommendation": dataclasses.asdict(recommend(selection)),
         "data": {
-            "patients": len(data.X),
-            "cases": int(data.y.sum()),
+            "patients": data.n_persons,
+            "cases": data.n_cases,
             "name": data.name,
             "target": data.target,
             "positive": data.positive,
@@ -383,12 +379,13 @@ def _page(selection: Selection) -> dict[str, Any]:
             "sigma": sigma_table(selection),
             "judged": judged_table(selection),
             "differences": differences_table(selection),
+            "calibration": calibration_table(selection),
             "contested": contested_table(selection),
             "settings": settings_table(selection),
         },
         "figures": {
             "scores": scores_figure(selection).facts(),
-            "efficiency": efficiency_figure(selection).facts(),
+            "places": places_figure(selection).facts(),
             "multiplicity": multiplicity_figure(selection).facts(),
         },
         "card": card(selection).page["card"],
@@ -405,25 +402,30 @@ def card(selection: Selection) -> ModelCard:
     Returns
     -------
     ModelCard
-        Of PVF's result, the recommended model being the first of those that tie; judged on the
-        test part. Patients are not listed by name.
+        Of PVF's result over all splits, the recommended model being the first of those that
+        tie; its numbers are those of the selection.
     """
-    X, y = selection.part("validation")
-    settings = selection.settings
+    settings, judged = selection.settings, selection.judged
+    row = judged.loc["by score"]
     return pvf.model_card(
         _recommended_first(selection),
-        X=X,
-        y=y,
-        scoring=pvf.intervention_efficiency_scorer(settings["capacity"]),
-        external=selection.part("test"),
+        capacity=settings["capacity"],
+        metric="Intervention Efficiency",
+        external={
+            "Intervention Efficiency by score, on patients without a part in the choice": (
+                f"{row['IE']:.2f} (95% interval {row['low']:.2f} to {row['high']:.2f})"
+            )
+        },
         title=f"Model card: {selection.recommended}",
         data_name=f"{selection.data.name}, outcome {selection.data.target}",
-        data={"Training patients": len(selection.parts.train)},
-        kinds={column.name: column.kind for column in selection.data.features},
+        data={
+            "Patients": selection.data.n_persons,
+            "Cases": selection.data.n_cases,
+            "Chosen in": f"{selection.chosen_in(selection.recommended)} of "
+            f"{len(selection.parts)} splits",
+        },
         unit="patients",
         limits=recommend(selection).caveats,
-        n_contested=0,
-        n_resamples=max(settings["n_bootstraps"], 100),
         random_state=settings["seed"],
     )
 

@@ -334,7 +334,7 @@ def test_levels_are_in_their_own_order(levels, order):
 BAD_COLUMNS = {
     "infinite": ([*MANY, "inf"], {}, r"Column 'x' holds 'inf'; a number must be finite"),
     "overflow": ([*MANY, "1e999"], {}, r"'1e999'; a number must be finite"),
-    "nearly-numbers": ([*MANY, "<0.5"], {}, r"'x' holds numbers in 98.4% .* '<0.5' in 1"),
+    "nearly-numbers": ([*MANY, "x0.5"], {}, r"'x' holds numbers in 98.4% .* 'x0.5' in 1"),
     "either-comma": (["1,234", "2,345", "3,456"], {}, r"'1,234', which may be 1234 or 1.234"),
     "unknown-kind": (MANY, {"x": "number"}, r"kind of column 'x' is 'number'; it takes numeric"),
     "unknown-column": (MANY, {"X": "numeric"}, r"names column 'X'; did you mean 'x'"),
@@ -531,7 +531,7 @@ def test_copy_of_the_outcome_is_refused_unless_meant(write, plain, copy):
     """A column that gives the outcome away is named, whatever its form; a given kind keeps it."""
     values = list(copy(column_of(plain, "died"), np.random.default_rng(0)))
     rows = set_column(plain, "leak", values)
-    with pytest.raises(TableError, match=r"Column 'leak' .*, 'died'.*drop=leak"):
+    with pytest.raises(TableError, match=r"Column 'leak' .*'died'.*--drop leak"):
         load_plain(write, rows)
     assert "leak" not in load_plain(write, rows, drop=["leak"]).X
     kind = "numeric" if "." in "".join(map(str, values)) else "nominal"

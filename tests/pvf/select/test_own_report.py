@@ -29,7 +29,6 @@ from pvf import (
 from pvf.select import report as own_report
 from pvf.select.choose import select
 from pvf.select.read import load_own_data
-from pvf.select.recommendation import recommend
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 NASTY = "<b>ward|`x`*</b>"
@@ -46,7 +45,13 @@ def selection(tmp_path_factory):
     path.write_bytes(to_bytes(rows, separator=","))
     data = load_own_data(path, "died")
     return select(
-        data, capacity=0.2, pool="own_pool:small", n_sets=20, n_repeats=1, n_bootstraps=100
+        data,
+        capacity=0.2,
+        pool="own_pool:small",
+        n_sets=20,
+        n_repeats=1,
+        n_splits=3,
+        n_bootstraps=100,
     )
 
 
@@ -132,7 +137,9 @@ def strange(tmp_path_factory):
     path = tmp_path_factory.mktemp("strange") / "s.csv"
     path.write_bytes(to_bytes(rows, separator=",", encoding="utf-8"))
     data = load_own_data(path, "out|come_$", positive="$y$")
-    return select(data, capacity=0.2, pool="pairs", n_sets=3, n_repeats=1, n_bootstraps=50)
+    return select(
+        data, capacity=0.2, pool="pairs", n_sets=3, n_repeats=1, n_splits=2, n_bootstraps=50
+    )
 
 
 def drawn_texts(axes):
@@ -145,11 +152,8 @@ def drawn_texts(axes):
 def test_strange_names_stand_in_the_figures_as_they_are(strange):
     """No "$" begins mathematics, and no name is left out of a legend or an axis."""
     shown = {name: " ".join(name.replace("\x1b", " ").split()).rstrip("\u202e") for name in STRANGE}
-    efficiency = own_report.efficiency_figure(strange).picture.axes[0]
-    texts = [t for t in drawn_texts(efficiency) if t.get_text().startswith("recommended")]
-    (text,) = texts
-    assert not text.get_parse_math()
-    assert any(name in text.get_text() for name in shown.values())
+    efficiency = own_report.places_figure(strange).picture.axes[0]
+    assert not any(text.get_parse_math() for text in efficiency.get_yticklabels())
     scores = own_report.scores_figure(strange).picture.axes[0]
     labels = [t for t in drawn_texts(scores) if t.get_text().startswith("logistic: ")]
     assert len(labels) == 12
@@ -297,20 +301,6 @@ def test_page_is_accessible_and_fits_a_phone(page, scheme):
     assert overflow <= 0
 
 
-def test_report_says_what_was_found(page, selection):
-    """Recommendation, caveats, every column, choice and number of the tables stand on the page."""
-    words = " ".join("".join(Outline(page.read_text(encoding="utf-8")).words).split())
-    said = recommend(selection)
-    for text in (said.headline, *said.reasons, *said.caveats):
-        assert " ".join(text.split()) in words
-    for column in selection.data.columns:
-        assert column.why in words
-    for _, row in selection.judged.iterrows():
-        assert f"{row['low']:.2f} to {row['high']:.2f}" in words
-    assert selection.data.sha256 in words
-    assert f"Model card: {selection.recommended}" in words
-
-
 def test_markdown_has_the_same_parts(selection):
     """Headings and figures of both formats agree, and no line of a table is broken."""
     markdown = own_report.as_markdown(selection)
@@ -321,17 +311,6 @@ def test_markdown_has_the_same_parts(selection):
     for block in re.findall(r"(?:^\|.*\n)+", markdown, flags=re.MULTILINE):
         widths = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
         assert len(widths) == 1, block
-
-
-def test_json_has_the_numbers(selection):
-    """The summary is plain JSON without NaN, and holds what was found."""
-    found = json.loads(own_report.as_json(selection), parse_constant=pytest.fail)
-    assert found["recommendation"]["model"] == selection.recommended
-    assert found["choices"] == selection.chosen
-    assert found["judged"]["PVF"]["IE"] == pytest.approx(selection.judged.loc["PVF", "IE"])
-    assert found["parts"]["train"]["patients"] == len(selection.parts.train)
-    assert [column["column"] for column in found["columns"]][:2] == ["id", "age"]
-    assert found["settings"]["capacity"] == 0.2
 
 
 def test_two_reports_are_the_same_bytes(selection, page, tmp_path):
@@ -345,34 +324,6 @@ def test_unknown_ending_is_refused(selection, tmp_path):
     """The file's name says as what to write."""
     with pytest.raises(ValueError, match=r"must end in \.html, \.md or \.json, got 'r\.pdf'"):
         own_report.write_report(selection, tmp_path / "r.pdf")
-
-
-def test_card_is_of_the_recommended_model(selection):
-    """The card names the recommended model, and its test scores are those that were judged."""
-    card = own_report.card(selection)
-    assert card.facts["selected"] == selection.recommended
-    assert card.facts["external_score"] == pytest.approx(selection.judged.loc["recommended", "IE"])
-    assert card.facts["best_score"] == pytest.approx(selection.scores["PVF"].max())
-    assert card.facts["n_tied"] == len(selection.tied["PVF"])
-    assert "Columns" not in card.facts
-    for line in selection.data.X.index[:3]:
-        assert f"line {line}" not in card.to_markdown()
-
-
-def test_figures_show_what_was_found(selection):
-    """Lines of the efficiency figure are IE of the choices at every capacity; one marks γ."""
-    axes = own_report.efficiency_figure(selection).picture.axes[0]
-    lines = {line.get_label(): line for line in axes.lines}
-    assert lines["γ = 0.2"].get_xdata()[0] == 0.2
-    X, y = selection.part("test")
-    flagged = selection.models[selection.chosen["PVF"]].predict(X) == 1
-    (label,) = (label for label in lines if "PVF" in label)
-    share = (flagged & (y == 1)).sum() / (y == 1).sum()
-    at_one = lines[label].get_ydata()[-1]
-    assert at_one == 1
-    flagged_share = flagged.mean()
-    place = np.argmin(np.abs(lines[label].get_xdata() - flagged_share))
-    assert lines[label].get_ydata()[place] == pytest.approx(share / flagged_share, rel=0.05)
 
 
 def test_missing_capacity_is_said_in_the_figure(selection):

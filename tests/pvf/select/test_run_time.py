@@ -13,7 +13,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 from pvf.__main__ import main
-from pvf.select import choose as own_selection
 from pvf.select import run_time as _run_time
 from pvf.select.candidates import make_pool
 from pvf.select.choose import select
@@ -21,7 +20,14 @@ from pvf.select.csv_table import TableError
 from pvf.select.read import load_own_data
 from pvf.select.run_time import Progress, expected_seconds, in_words, without_a_trace
 
-QUICK = {"n_sets": 3, "n_repeats": 1, "n_bootstraps": 50, "sigmas": [], "capacity": 0.3}
+QUICK = {
+    "n_splits": 3,
+    "n_sets": 3,
+    "n_repeats": 1,
+    "n_bootstraps": 50,
+    "sigmas": [],
+    "capacity": 0.3,
+}
 
 
 @pytest.fixture(scope="module")
@@ -75,21 +81,6 @@ def test_slow_kind_is_timed_once(monkeypatch):
     assert (asked, total) == (["a0"], 30)
 
 
-def test_expected_time_is_that_of_sleeping_candidates(data, monkeypatch):
-    """Twelve fits, three sets at one level, eleven refits with predictions: summed by hand."""
-    seen = []
-    monkeypatch.setattr(
-        own_selection, "_refuse_a_long_run", lambda seconds, *_: seen.append(seconds)
-    )
-    select(data, pool="own_pool:sleepy", **QUICK)
-    (found,) = seen
-    by_hand = {"candidates": 12 * 0.05, "PVF": 12 * 0.02, "PMV": 12 * 11 * (0.05 + 0.02)}
-    assert found["candidates"] == pytest.approx(by_hand["candidates"], rel=0.3)
-    assert found["PMV"] == pytest.approx(by_hand["PMV"], rel=0.3)
-    # The three sets are few rows: they are predicted in one call, as in the run itself.
-    assert found["PVF"] == pytest.approx(by_hand["PVF"], rel=0.5)
-
-
 def test_probe_leaves_no_trace():
     """A candidate without a seed draws after the probe what it would have drawn without it."""
     np.random.seed(3)  # noqa: NPY002
@@ -111,22 +102,6 @@ def test_run_that_takes_too_long_is_refused_before_it_begins(data):
     assert "--most-minutes 5 lets it run" in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
     assert own_pool.Sleepy.fits <= 2 * 4
-
-
-def test_what_the_refusal_advises_is_enough():
-    """As many minutes, or as few perturbed sets, as it names keep to the bound by arithmetic."""
-    seconds = {"candidates": 60.0, "PVF": 6000.0, "PMV": 120.0}
-    with pytest.raises(TableError) as caught:
-        own_selection._refuse_a_long_run(seconds, 30, "x", 100)
-    text = str(caught.value)
-    assert int(re.search(r"--most-minutes (\d+)", text)[1]) >= 103
-    sets = int(re.search(r"(\d+) perturbed sets", text)[1])
-    assert sets >= 15
-    assert 1 + 2 + 100 * sets / 100 <= 30
-    with pytest.raises(TableError) as caught:
-        own_selection._refuse_a_long_run(seconds | {"PMV": 3000.0}, 30, "x", 100)
-    assert "perturbed sets" not in str(caught.value)  # none are few enough
-    assert own_selection._refuse_a_long_run(seconds, 103.1, "x", 100) is None
 
 
 def test_command_refuses_in_one_line_and_an_option_raises_the_bound(csv):

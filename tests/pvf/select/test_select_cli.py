@@ -21,7 +21,7 @@ from pvf.select import report as own_report
 from pvf.select.choose import RULES, select
 from pvf.select.read import load_own_data
 
-SMALL = ["--pool", "own_pool:small", "--sets", "10"]
+SMALL = ["--splits", "3", "--pool", "own_pool:small", "--sets", "10"]
 
 
 def call(*arguments):
@@ -65,7 +65,7 @@ def test_ugly_file_gets_columns_recommendation_and_reports(ugly, tmp_path):
 FAULTS = {
     "no-file": (["none.csv", "--target", "died"], r"none\.csv: there is no such file"),
     "no-target": (["{plain}", "--target", "dies"], r"target 'dies' is no column; did you mean"),
-    "leak": (["{leak}", "--target", "died"], r"Column 'copy' copies the target, 'died'"),
+    "leak": (["{leak}", "--target", "died"], r"Column 'copy' copies the target 'died'"),
     "pool": (["{plain}", "--target", "died", "--pool", "x"], r"pool is 'x'"),
     "kind": (["{plain}", "--target", "died", "--kind", "ward=numeric"], r"as numeric it takes"),
     "empty": (["{empty}", "--target", "died"], r"the file is empty"),
@@ -87,7 +87,7 @@ def test_fault_of_the_data_is_one_line_and_exit_code_one(plain, tmp_path, argume
 
 
 USAGES = {
-    "no-capacity": ([], "Missing option '--capacity'"),
+    "no-capacity": ([], "Give --capacity, or both"),
     "capacity": (["--capacity", "0"], "0 is not in the range 0<x<=1"),
     "kind": (["--capacity", "0.1", "--kind", "ward"], "is not COLUMN=KIND"),
     "levels": (["--capacity", "0.1", "--kind", "ward=nominal:a<b"], "only ordinal takes levels"),
@@ -384,7 +384,7 @@ def test_truth_is_that_of_new_patients(tmp_path):
     path = simulated_cohort.write_cohort(tmp_path / "c.csv")
     data = load_own_data(path, "died")
     selection = select(
-        data, capacity=0.1, pool="own_pool:small", n_sets=5, n_repeats=1, n_bootstraps=50
+        data, capacity=0.1, pool="own_pool:small", n_sets=5, n_splits=3, n_bootstraps=50
     )
     worth = simulated_cohort.true_worth(selection, tmp_path, n_patients=4000)
     assert worth.loc["best candidate", "rank"] == 1

@@ -1,0 +1,140 @@
+"""What a fitted model is, in words: its columns, coefficients or tree, and a worked person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+from sklearn.tree import DecisionTreeClassifier
+
+from pvf.select.candidates import MixedEncoder
+from pvf.select.columns import Column
+
+__all__ = ["model_in_words", "worked_person"]
+
+
+def model_in_words(model: Any) -> list[str]:
+    """Return what a built-in candidate computes, a line each; for any other, its class.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+
+    Returns
+    -------
+    list of str
+        Of a logistic regression the constant and each coefficient in the columns' own units; of a
+        tree its rules. What is missing is replaced first, which is said too.
+    """
+    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+    if len(steps) != 2 or not isinstance(steps[0], MixedEncoder):
+        return [f"A {type(steps[-1]).__name__}; what it computes is not known here."]
+    encoder, classifier = steps
+    if isinstance(classifier, LogisticRegression):
+        lines = list(_of_logistic(encoder, classifier))
+    elif isinstance(classifier, DecisionTreeClassifier):
+        lines = list(_of_tree(encoder, classifier))
+    else:
+        return [f"A {type(classifier).__name__} of {', '.join(map(_name, encoder.columns))}."]
+    gaps = [f"{_name(c)} {m:.4g}" for c, m in zip(_numbers(encoder), encoder.medians_, strict=True)]
+    gaps += [
+        f"{c.name} {c.levels[mode]}"
+        for c, mode in zip(_nominal(encoder), encoder.modes_, strict=True)
+    ]
+    return [*lines, f"A missing value is taken for: {', '.join(gaps)}."]
+
+
+def worked_person(model: Any, X: pd.DataFrame) -> str:
+    """Return the score and label of a person with the middle values of a table, whom nobody is.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    X : DataFrame of shape (n_samples, n_features)
+
+    Returns
+    -------
+    str
+        With the values that the model looks at, eight at most.
+    """
+    middle = {
+        name: X[name].median() if X[name].dtype.kind == "f" else X[name].mode().iloc[0]
+        for name in X
+    }
+    row = pd.DataFrame([middle]).astype(X.dtypes.to_dict())
+    encoder = model.steps[0][1] if isinstance(model, Pipeline) else None
+    names = [c.name for c in encoder.columns] if isinstance(encoder, MixedEncoder) else list(X)
+    values = (f"{middle[n]:.4g}" if isinstance(middle[n], float) else middle[n] for n in names[:8])
+    shown = ", ".join(f"{name} {value}" for name, value in zip(names[:8], values, strict=True))
+    flagged = "flagged" if np.asarray(model.predict(row))[0] == 1 else "not flagged"
+    score = ""
+    if hasattr(model, "predict_proba"):
+        score = f"score {model.predict_proba(row)[0, 1]:.3f}, "
+    return f"A patient in the middle of each column ({shown}): {score}{flagged}."
+
+
+def _numbers(encoder: MixedEncoder) -> list[Column]:
+    return [column for column in encoder.columns if column.kind in ("numeric", "ordinal")]
+
+
+def _nominal(encoder: MixedEncoder) -> list[Column]:
+    return [column for column in encoder.columns if column.kind == "nominal"]
+
+
+def _name(column: Column) -> str:
+    unit = column.disguise.unit
+    return f"{column.name} ({unit})" if unit else column.name
+
+
+def _terms(encoder: MixedEncoder) -> list[str]:
+    """Return what each encoded column stands for."""
+    terms = [_name(column) for column in _numbers(encoder)]
+    for column in _nominal(encoder):
+        first = 1 if len(column.levels) == 2 else 0
+        terms += [f"{column.name} is {level}" for level in column.levels[first:]]
+    return terms
+
+
+def _of_logistic(encoder: MixedEncoder, classifier: LogisticRegression) -> Iterator[str]:
+    scaled = classifier.coef_[0].copy()
+    n_numbers = len(encoder.means_)
+    own = scaled.copy()
+    own[:n_numbers] /= encoder.spreads_
+    constant = float(classifier.intercept_[0] - own[:n_numbers] @ encoder.means_)
+    yield f"Sum up {constant:+.4g}"
+    for term, weight in zip(_terms(encoder), own, strict=True):
+        yield (
+            f"and {weight:+.4g} × {term}" if " is " not in term else f"and {weight:+.4g} if {term}"
+        )
+    yield "and flag whoever has more than 0. The score is 1 / (1 + exp(−sum))."
+    ranked = [c for c in _numbers(encoder) if c.kind == "ordinal" and isinstance(c.levels[0], str)]
+    for column in ranked:
+        order = ", ".join(f"{level} {rank}" for rank, level in enumerate(column.levels))
+        yield f"{column.name} counts as {order}."
+
+
+def _of_tree(encoder: MixedEncoder, classifier: DecisionTreeClassifier) -> Iterator[str]:
+    tree, terms = classifier.tree_, _terms(encoder)
+
+    def walk(node: int, depth: int) -> Iterator[str]:
+        indent = "· " * depth
+        if tree.children_left[node] < 0:
+            share = float(tree.value[node][0][1] / tree.value[node][0].sum())
+            yield f"{indent}{'flag' if share > 0.5 else 'do not flag'} (score {share:.2f})"
+            return
+        term, cut = terms[tree.feature[node]], tree.threshold[node]
+        yes, no = f"{term} at most {cut:.4g}", f"{term} above {cut:.4g}"
+        if " is " in term:
+            yes, no = term.replace(" is ", " is not ", 1), term
+        yield f"{indent}if {yes}:"
+        yield from walk(tree.children_left[node], depth + 1)
+        yield f"{indent}if {no}:"
+        yield from walk(tree.children_right[node], depth + 1)
+
+    yield from walk(0, 0)

@@ -1,0 +1,371 @@
+"""One split of a reader's own data: fit a pool, let each rule choose, keep what the rest needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.metrics import log_loss
+from sklearn.model_selection import train_test_split
+from sklearn.utils.class_weight import compute_sample_weight
+from threadpoolctl import threadpool_limits
+
+from pvf._checks import check_integer, check_number
+from pvf.metrics import intervention_efficiency_scorer
+from pvf.perturbation import (
+    GaussianNoise,
+    Mechanism,
+    NominalFlip,
+    OrdinalShift,
+    Perturbation,
+    WhereObserved,
+)
+from pvf.pmv import PAPER_NOISE_LEVELS, pmv_scorer
+from pvf.select.candidates import make_pool, strongest_alone
+from pvf.select.columns import Column
+from pvf.select.csv_table import TableError
+from pvf.select.read import OwnData
+from pvf.validation import perturbation_validation
+
+__all__ = [
+    "LARGEST_SEED",
+    "OneSplit",
+    "Parts",
+    "fitted",
+    "one_split",
+    "perturbation_of",
+    "pmv_levels",
+    "score_of",
+    "split",
+]
+
+#: What scikit-learn takes as a seed.
+LARGEST_SEED = 2**32 - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Places of the rows of each part.
+
+    Attributes
+    ----------
+    train, validation, test : ndarray of int
+        Models are fitted on the first, selected by the second, and judged by the third.
+    """
+
+    train: NDArray[np.intp]
+    validation: NDArray[np.intp]
+    test: NDArray[np.intp]
+
+
+def split(
+    y: NDArray[np.intp],
+    *,
+    persons: NDArray[np.intp] | None = None,
+    validation_share: float = 0.2,
+    test_share: float = 0.2,
+    seed: int = 0,
+) -> Parts:
+    """Split rows at random into training, validation and test, each with its share of cases.
+
+    Parameters
+    ----------
+    y : ndarray of 0 and 1 of shape (n_samples,)
+    persons : ndarray of int of shape (n_samples,), optional
+        Whose row each is, from 0 on. All rows of a person are in one part; in the validation and
+        the test part each person has one of them, drawn at random.
+    validation_share, test_share : float in (0, 1)
+        Shares of all rows; what is left is for training.
+    seed : int
+
+    Returns
+    -------
+    Parts
+
+    Raises
+    ------
+    ValueError
+        If the shares leave nothing for training.
+    TableError
+        If a part has fewer than two of a class.
+
+    Examples
+    --------
+    >>> parts = split(np.repeat([0, 1], [80, 20]))
+    >>> [len(rows) for rows in (parts.train, parts.validation, parts.test)]
+    [60, 20, 20]
+    """
+    check_integer("seed", seed, 0, LARGEST_SEED)
+    for name, share in (("validation_share", validation_share), ("test_share", test_share)):
+        check_number(name, share, 0, 1, left_open=True)
+    if validation_share + test_share >= 1:
+        raise ValueError(
+            "validation_share and test_share must leave rows for training, got "
+            f"{validation_share:g} and {test_share:g}."
+        )
+    if persons is not None:
+        return _split_persons(y, persons, validation_share, test_share, seed)
+    try:
+        rest, test = train_test_split(
+            np.arange(len(y)), test_size=test_share, stratify=y, random_state=seed
+        )
+        train, validation = train_test_split(
+            rest, test_size=validation_share / (1 - test_share), stratify=y[rest], random_state=seed
+        )
+    except ValueError as error:  # a part would have less than one row of each class
+        raise TableError(
+            f"validation_share {validation_share:g} and test_share {test_share:g} of {len(y)} "
+            "rows leave a part without two of each outcome; take other shares, or more data."
+        ) from error
+    for name, rows in (("training", train), ("validation", validation), ("test", test)):
+        if min(np.bincount(y[rows], minlength=2)) < 2:
+            n_cases = int(y[rows].sum())
+            raise TableError(
+                f"The {name} part has {n_cases} cases and {len(rows) - n_cases} others; it takes "
+                "two of each: take larger shares, or more data."
+            )
+    return Parts(np.sort(train), np.sort(validation), np.sort(test))
+
+
+def _split_persons(
+    y: NDArray[np.intp],
+    persons: NDArray[np.intp],
+    validation_share: float,
+    test_share: float,
+    seed: int,
+) -> Parts:
+    """Split persons, each a case if any row is, and take their rows."""
+    case = (np.bincount(persons, weights=y) > 0).astype(np.intp)
+    parts = split(case, validation_share=validation_share, test_share=test_share, seed=seed)
+    first = np.random.default_rng(seed).permutation(len(y))
+    one_each = first[np.unique(persons[first], return_index=True)[1]]  # by person's number
+    train = np.flatnonzero(np.isin(persons, parts.train))
+    made = Parts(train, np.sort(one_each[parts.validation]), np.sort(one_each[parts.test]))
+    for name in ("train", "validation", "test"):
+        if min(np.bincount(y[getattr(made, name)], minlength=2)) < 2:
+            raise TableError(
+                f"Of {len(case)} persons, too few have rows of both outcomes: the {name} part has "
+                "less than two of one; take larger shares, or more data."
+            )
+    return made
+
+
+def perturbation_of(
+    columns: Sequence[Column],
+    X_train: pd.DataFrame,
+    *,
+    sigma: float,
+    change_probability: float = 0.1,
+    shift_decay: float = 0.1,
+) -> Perturbation:
+    """Make the perturbation of a table: noise, flips and shifts, by each column's kind.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        Feature columns.
+    X_train : DataFrame of shape (n_samples, n_features)
+        Training rows.
+    sigma : float
+        Noise of numeric columns, in standard deviations of the training rows.
+    change_probability : float in [0, 1], default=0.1
+        ξ of nominal and ordinal columns.
+    shift_decay : float, default=0.1
+        λ of ordinal columns, per step along their levels.
+
+    Returns
+    -------
+    Perturbation
+        Fitted on the training rows. Missing values stay missing.
+    """
+    mechanisms: dict[str, Mechanism] = {}
+    for column in columns:
+        if column.kind == "numeric":
+            spread = float(np.nan_to_num(X_train[column.name].std(ddof=0)))
+            mechanisms[column.name] = WhereObserved(GaussianNoise(sigma * spread))
+            continue
+        known = column.levels
+        if column.kind == "ordinal" and isinstance(known[0], str):
+            known = tuple(float(rank) for rank in range(len(known)))  # as in the feature frame
+        change: Any = NominalFlip(change_probability)
+        if column.kind == "ordinal":
+            change = OrdinalShift(change_probability, shift_decay, order=known)
+        mechanisms[column.name] = WhereObserved(change, known)
+    return Perturbation(mechanisms).fit(X_train)
+
+
+@dataclass(frozen=True, eq=False)
+class OneSplit:
+    """What one split found; every frame and dict is by candidate.
+
+    Attributes
+    ----------
+    parts : Parts
+    scores : dict of float to ndarray of shape (n_models, n_sets)
+        For each noise level the scores on perturbed validation sets.
+    table : DataFrame
+        ``traditional``, ``PVF``, ``PMV``: the rules' scores; ``loss``: log-loss on the validation
+        part, outcomes weighing the same, NaN without probabilities.
+    ranks, flags : ndarray of shape (n_models, n_test)
+        Scores and labels of the test part.
+    simplest : str
+        The column that is best alone in the training rows.
+    simplest_ranks, simplest_flags : ndarray of shape (n_test,)
+        Scores and labels of the logistic regression on it.
+    left_out : dict of str to str
+        Candidates that could not be fitted, and why.
+    """
+
+    parts: Parts
+    scores: dict[float, NDArray[np.float64]]
+    table: pd.DataFrame
+    ranks: NDArray[np.float64]
+    flags: NDArray[np.bool_]
+    simplest: str
+    simplest_ranks: NDArray[np.float64]
+    simplest_flags: NDArray[np.bool_]
+    left_out: dict[str, str]
+
+
+def one_split(
+    data: OwnData, parts: Parts, settings: Mapping[str, Any], *, seed: int, screen: bool = True
+) -> OneSplit:
+    """Fit the pool on the training part, and score it by every rule and on the test part.
+
+    Parameters
+    ----------
+    data : OwnData
+    parts : Parts
+    settings : mapping
+        As `pvf.select.choose.select` completes its arguments.
+    seed : int
+        Of the noise, the trees and PMV.
+    screen : bool, default=True
+        As in `pvf.select.candidates.make_pool`.
+
+    Returns
+    -------
+    OneSplit
+    """
+    (X, y), (X_val, y_val) = (
+        (data.X.iloc[rows], data.y[rows]) for rows in (parts.train, parts.validation)
+    )
+    X_test = data.X.iloc[parts.test]
+    with threadpool_limits(limits=1):  # sums run in another order on more threads
+        pool = make_pool(
+            settings["pool"], data.features, X, y, seed=settings["seed"], screen=screen
+        )
+        models, left_out = fitted(pool, X, y)
+        by_sigma = {
+            level: perturbation_validation(
+                models,
+                X_val,
+                y_val,
+                perturbation=perturbation_of(
+                    data.features,
+                    X,
+                    sigma=level,
+                    change_probability=settings["change_probability"],
+                    shift_decay=settings["shift_decay"],
+                ),
+                scoring=intervention_efficiency_scorer(settings["capacity"]),
+                n_sets=settings["n_sets"],
+                n_replicas=settings["n_replicas"],
+                aggregate=settings["aggregate"],
+                random_state=seed,
+                n_jobs=1,
+            )
+            for level in settings["sigmas"]
+        }
+        scorer = pmv_scorer(
+            noise_levels=pmv_levels(y), n_repeats=settings["n_repeats"], random_state=seed
+        )
+        main = by_sigma[settings["sigma"]]
+        table = pd.DataFrame(
+            {
+                "traditional": main.unperturbed,
+                "PVF": main.aggregated,
+                "PMV": [scorer(pool[name], X, y) for name in models],
+                "loss": [_loss(model, X_val, y_val) for model in models.values()],
+            },
+            index=pd.Index(main.names, name="model"),
+        )
+        simplest, alone = strongest_alone(data.features, X, y)
+    return OneSplit(
+        parts=parts,
+        scores={level: result.scores for level, result in by_sigma.items()},
+        table=table,
+        ranks=np.array([score_of(model, X_test) for model in models.values()]),
+        flags=np.array([np.asarray(model.predict(X_test)) == 1 for model in models.values()]),
+        simplest=simplest,
+        simplest_ranks=score_of(alone, X_test),
+        simplest_flags=np.asarray(alone.predict(X_test)) == 1,
+        left_out=left_out,
+    )
+
+
+def fitted(
+    pool: Mapping[str, Any], X: pd.DataFrame, y: NDArray[np.intp]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the candidates that can be fitted, and why the others cannot.
+
+    Parameters
+    ----------
+    pool : mapping of str to estimator
+    X : DataFrame of shape (n_samples, n_features)
+    y : ndarray of shape (n_samples,)
+
+    Returns
+    -------
+    models : dict of str to estimator
+    left_out : dict of str to str
+
+    Raises
+    ------
+    TableError
+        If none can be.
+    """
+    models: dict[str, Any] = {}
+    left_out: dict[str, str] = {}
+    for name, estimator in pool.items():
+        try:
+            models[name] = clone(estimator).fit(X, y)
+        except Exception as error:  # whatever somebody's candidate raises
+            said = str(error).strip().splitlines() or [""]
+            left_out[name] = f"{type(error).__name__}: {said[0]}"
+    if not models:
+        name, why = next(iter(left_out.items()))
+        raise TableError(
+            f"Candidate {name!r} cannot be fitted to these columns, nor any other: {why} It takes "
+            "text, numbers and gaps; put pvf.select.candidates.encoder(columns) before the "
+            "classifier."
+        )
+    return models, left_out
+
+
+def score_of(model: Any, X: pd.DataFrame) -> NDArray[np.float64]:
+    """Return by what a model ranks rows: probability, decision function, or label."""
+    if hasattr(model, "predict_proba"):
+        return np.asarray(model.predict_proba(X), dtype=float)[:, 1]
+    if hasattr(model, "decision_function"):
+        return np.asarray(model.decision_function(X), dtype=float)
+    return (np.asarray(model.predict(X)) == 1).astype(float)
+
+
+def pmv_levels(y: NDArray[np.intp]) -> list[float]:
+    """Return three of the paper's noise levels: none, and a middle and a high one that flip."""
+    fewest = int(np.bincount(y).min())
+    able = [level for level in PAPER_NOISE_LEVELS if level == 0 or level * fewest > 0.5]
+    return [able[0], able[(len(able) - 1) // 2], able[-1]] if len(able) > 2 else able
+
+
+def _loss(model: Any, X: pd.DataFrame, y: NDArray[np.intp]) -> float:
+    if not hasattr(model, "predict_proba"):
+        return float("nan")
+    score, weight = model.predict_proba(X)[:, 1], compute_sample_weight("balanced", y)
+    return float(log_loss(y, score, sample_weight=weight, labels=[0, 1]))

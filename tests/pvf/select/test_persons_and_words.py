@@ -1,0 +1,182 @@
+"""Rows of one person, numbers in disguise, and sentences against the numbers that they tell."""
+
+import dataclasses
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+
+from pvf.select import report
+from pvf.select.candidates import encoder
+from pvf.select.choose import select
+from pvf.select.columns import feature_frame, guess_columns
+from pvf.select.csv_table import TableError, read_csv_table
+from pvf.select.in_words import model_in_words
+from pvf.select.read import load_own_data
+from pvf.select.recommendation import recommend
+from pvf.select.splits import split
+
+
+@pytest.fixture(scope="module")
+def noise(tmp_path_factory):
+    """Write 80 persons with three rows each, whose columns say nothing about the outcome."""
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(80), 3)
+    values = rng.normal(size=(80, 3))[person] + rng.normal(0, 0.01, (240, 3))
+    frame = pd.DataFrame(values.round(3), columns=list("abc"))
+    frame.insert(0, "PatientID", 7 * person + 1000)
+    frame["died"] = np.where(rng.random(80) < 0.3, "yes", "no")[person]
+    path = tmp_path_factory.mktemp("noise") / "noise.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def selection(noise):
+    """Select on it."""
+    return select(
+        load_own_data(noise, "died"), capacity=0.2, n_sets=10, n_splits=4, n_bootstraps=200
+    )
+
+
+def test_persons_are_found_by_name_and_stay_on_one_side(noise):
+    """No person is in two parts, and validation and test have one row of each."""
+    data = load_own_data(noise, "died")
+    assert (data.group, data.n_persons, len(data.y)) == ("PatientID", 80, 240)
+    for seed in range(5):
+        parts = split(data.y, persons=data.persons, seed=seed)
+        who = [data.persons[rows] for rows in (parts.train, parts.validation, parts.test)]
+        assert sum(len(set(part)) for part in who) == len(set(np.concatenate(who))) == 80
+        assert all(len(set(part)) == len(part) for part in who[1:])
+
+
+def test_noise_with_repeated_persons_is_not_recommended(selection, noise):
+    """By person it is chance; counted by row, a caution forbids what the numbers would say."""
+    assert selection.judged.loc["by score", "low"] <= 1
+    assert not recommend(selection).usable
+    by_row = load_own_data(noise, "died", group="none")
+    assert by_row.warnings[0].rank == 0
+    assert "--group PatientID" in by_row.cautions[0]
+
+
+def test_sentences_tell_the_numbers(selection):
+    """Every number of the first sentences stands in the table of judgements."""
+    said, judged = recommend(selection), selection.judged
+    numbers = {f"{value:.2f}" for value in judged.to_numpy().ravel()}
+    told = re.findall(r"\d+\.\d\d", said.reasons[0])
+    assert len(told) >= 8
+    assert set(told) <= numbers
+    leading = f"chosen in {selection.chosen_in(said.model)} of 4 splits"
+    assert leading in said.headline
+    assert f"'{said.model}'" in said.headline
+
+
+@pytest.mark.parametrize("low", [0.9, 1.0, 1.01])
+@pytest.mark.parametrize("gain", [-0.1, 0.0, 0.1])
+@pytest.mark.parametrize("times", [1, 2, 4])
+def test_use_is_said_only_where_nothing_speaks_against_it(selection, low, gain, times):
+    """Better than chance and than one column, and chosen in half of the splits."""
+    judged, differences = selection.judged.copy(), selection.differences.copy()
+    judged.loc["by score", "low"] = low
+    differences.loc["by score − simplest", "low"] = gain
+    chosen = [selection.recommended] * times + ["another"] * (4 - times)
+    choices = selection.choices.assign(PVF=chosen)
+    made = dataclasses.replace(selection, judged=judged, differences=differences, choices=choices)
+    assert recommend(made).usable == (low > 1 and gain > 0 and times >= 2)
+    assert recommend(made).headline.startswith("Use") == recommend(made).usable
+
+
+def test_json_report_and_card_say_the_same(selection):
+    """All are read from the one selection."""
+    found = json.loads(report.as_json(selection))
+    assert found["recommendation"]["headline"] == recommend(selection).headline
+    efficiency = f"{found['judged']['by score']['IE']:.2f}"
+    assert efficiency in report.card(selection).to_markdown()
+    assert efficiency in report.as_markdown(selection)
+    assert found["data"]["persons"] == 80
+
+
+def test_tree_and_coefficients_in_words_compute_what_the_model_does():
+    """The sum that is told, worked by hand, has the sign of the model's label."""
+    rng = np.random.default_rng(1)
+    text = pd.DataFrame(
+        {
+            "weight": [f"{v:.1f} kg" for v in rng.normal(70, 9, 80)],
+            "x": rng.normal(size=80).round(2),
+        }
+    ).astype(str)
+    columns = guess_columns(text)
+    X = feature_frame(text, columns)
+    y = (X["weight"] + 9 * X["x"] > 70).astype(int).to_numpy()
+    from pvf.select.candidates import logistic_pairs  # noqa: PLC0415
+
+    model = next(iter(logistic_pairs(columns, X, y).values())).fit(X, y)
+    told = " ".join(model_in_words(model))
+    assert "× weight (kg)" in told
+    constant, a, b = (float(n) for n in re.findall(r"[+-]\d[\d.e-]*", told)[:3])
+    by_hand = constant + a * X["weight"] + b * X["x"] > 0
+    assert (by_hand == (model.predict(X) == 1)).mean() > 0.97
+    from sklearn.pipeline import make_pipeline  # noqa: PLC0415
+
+    stump = make_pipeline(encoder(columns, scale=False), DecisionTreeClassifier(max_depth=1))
+    told = " ".join(model_in_words(stump.fit(X, y)))
+    assert "at most" in told
+    assert "do not flag" in told
+
+
+@pytest.mark.parametrize(
+    ("cells", "censored", "number"),
+    [
+        (["45%", "50%", "61.5%"], "limit", [45, 50, 61.5]),
+        (["72 kg", "80kg", "61,5 kg"], "limit", [72, 80, 61.5]),
+        (["$500", "$1,250.50", "$7"], "limit", [500, 1250.5, 7]),
+        (["123 456", "7 000", "12"], "limit", [123456, 7000, 12]),
+        (["123'456", "7’000", "1\u00a0200"], "limit", [123456, 7000, 1200]),
+        (["\u22121.5", "2.5", "3.5"], "limit", [-1.5, 2.5, 3.5]),
+        ([">90", "15.5", "60", "71"], "half", [90, 15.5, 60, 71]),
+        (["<0.01", "0.2", "0.3", "0.4"], "limit", [0.01, 0.2, 0.3, 0.4]),
+        (["<0.01", "0.2", "0.3", "0.4"], "half", [0.005, 0.2, 0.3, 0.4]),
+        (["<0,01", "0,2", "0,3", "0,4"], "sqrt2", [0.01 / 2**0.5, 0.2, 0.3, 0.4]),
+    ],
+)
+def test_numbers_in_disguise_are_read(cells, censored, number):
+    """Units, currencies, gaps, minus signs and limits."""
+    frame = pd.DataFrame({"x": cells})
+    kinds = {"x": "numeric"}
+    column = guess_columns(frame, kinds=kinds, censored=censored)
+    assert feature_frame(frame, column)["x"].tolist() == pytest.approx(number)
+
+
+def test_different_units_are_refused_by_name():
+    """A pound is no kilogram, and nothing is no kilogram either."""
+    for cells in (["72 kg", "150 lb", "80 kg"], ["72 kg", "80", "81 kg"]):
+        with pytest.raises(TableError, match=r"Column 'x' holds .*--drop x"):
+            guess_columns(pd.DataFrame({"x": cells}))
+
+
+def test_all_faults_are_listed_at_once():
+    """Two columns, two lines."""
+    frame = pd.DataFrame({"x": ["72 kg", "150 lb", "80 kg"], "y": ["1.5", "inf", "2"]})
+    with pytest.raises(TableError, match=r"2 faults:\n\(1\) Column 'x'.*\n\(2\) Column 'y'"):
+        guess_columns(frame)
+
+
+def test_spellings_of_missing_can_be_said(tmp_path):
+    """By default a minus beside a plus is a level; what is said replaces the usual spellings."""
+    path = tmp_path / "rh.csv"
+    path.write_text("rh,x\n+,1\n-,NA\n+,2\n-,3\n", encoding="utf-8")
+    assert read_csv_table(path).frame["rh"].notna().all()
+    assert read_csv_table(path, missing=["-"]).frame["rh"].isna().sum() == 2
+    assert read_csv_table(path, missing_spellings=["?"]).frame["x"].notna().all()
+
+
+@pytest.mark.parametrize(("given", "n_cases"), [(0, 60), (False, 60), ("0", 60), (1, 20)])
+def test_positive_of_any_type_is_the_case(tmp_path, given, n_cases):
+    """What papermill makes of 0 and no is the value and not its absence."""
+    path = tmp_path / "t.csv"
+    rows = [f"{i / 7:.3f},{int(i % 4 == 0)}" for i in range(80)]
+    path.write_text("x,died\n" + "\n".join(rows), encoding="utf-8")
+    assert load_own_data(path, "died", positive=given).y.sum() == n_cases

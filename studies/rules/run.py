@@ -8,10 +8,9 @@ once a cohort and all rules look at the same `pvf.rules.Evidence`.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -35,7 +34,6 @@ from pvf.rules import (
     Shrunken,
     mean_log_loss,
 )
-from pvf.validation import is_tied_best
 from studies.data.keel import TABLES, load_table
 from studies.kit.study import Settings, setting
 from studies.rules.pools import POOLS, Coded, coded, make_pool
@@ -61,6 +59,8 @@ CAPACITIES = (0.1, 0.3, 0.5)
 SIZES = (60, 120, 240)
 #: The size at which the mixed pool and PMV are run.
 MIDDLE = 120
+#: Where the primary question is asked.
+PRIMARY = ("trees", MIDDLE)
 FEWEST_CASES, FEWEST_OUTSIDE = 6, 100
 
 #: What is measured outside, with the score that rules choose by: for each capacity by labels and by
@@ -108,8 +108,9 @@ class RulesSettings(Settings):
     )
     sizes: tuple[int, ...] = setting((60, 120), "people in a cohort", full=SIZES)
     pools: tuple[str, ...] = setting(POOLS, "pools of candidates")
-    n_cohorts: int = setting(2, "cohorts a table and size", full=40, low=1)
-    n_cohorts_mixed: int = setting(1, "cohorts a table with the mixed pool", full=20, low=1)
+    n_primary: int = setting(2, "cohorts a table for the primary question", full=40, low=2)
+    n_cohorts: int = setting(2, "cohorts a table, size and pool elsewhere", full=10, low=2)
+    n_cohorts_mixed: int = setting(2, "cohorts a table with the mixed pool", full=4, low=2)
     n_candidates: int = setting(20, "candidates in a pool (mixed: 20 at most)", full=100, low=2)
     seed: int = setting(20261128, "every cohort has a key of its own under it", low=0)
 
@@ -129,6 +130,8 @@ def one_block(key: tuple[str, int, str], settings: RulesSettings) -> pd.DataFram
     """Return the rows of one table, size and pool."""
     name, size, pool = key
     n_cohorts = settings.n_cohorts_mixed if pool == "mixed" else settings.n_cohorts
+    if (pool, size) == PRIMARY:
+        n_cohorts = settings.n_primary
     return cohort_rows(_table(name), *key, range(n_cohorts), settings)
 
 
@@ -186,7 +189,6 @@ def _one_cohort(
         candidates, X[train], y[train], X[validation], y[validation], random_state=mine
     )
     probability = candidates.probability(evidence.fitted, X[rest])
-    worth = {}
     tied, sigma = _choices(evidence, pool, size)
     averages = [probability[tied[scoring]["holdout"]].mean(axis=0) for scoring in SCORINGS]
     everyone = np.vstack([probability, *averages, probability.mean(axis=0)])
@@ -245,7 +247,9 @@ def draw_cohort(
         ]
     )
     train, validation = train_test_split(
-        np.sort(inside), test_size=0.2, stratify=y[np.sort(inside)],
+        np.sort(inside),
+        test_size=0.2,
+        stratify=y[np.sort(inside)],
         random_state=int(rng.integers(2**31)),
     )
     return train, validation, np.setdiff1d(np.arange(len(y)), inside)
@@ -291,7 +295,7 @@ def _choices(
         rules = rules_of(pool, size, scoring)
         tied[scoring] = {name: rule.tied(evidence) for name, rule in rules.items()}
         nested = rules["pvf_nested"]
-        assert isinstance(nested, PerturbationValidation)  # noqa: S101  for the type checker
+        assert isinstance(nested, PerturbationValidation)  # for the type checker
         sigma[scoring] = nested.chosen_sigma(evidence)
     return tied, sigma
 
@@ -368,8 +372,3 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     means = groups[columns].mean().round(5)
     means.insert(0, "cohorts", groups["random"].count())
     return means.reset_index()
-
-
-def worth_rows(rows: pd.DataFrame) -> Iterator[str]:
-    """Yield the columns of a table that hold what a rule is worth."""
-    yield from (name for name in [*RULES, *BESIDE] if name in rows)

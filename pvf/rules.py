@@ -70,6 +70,7 @@ class Candidates(Protocol):
     """What a rule needs of a set of candidates; `Estimators` gives it for scikit-learn's models."""
 
     complexity: Values  # (n_candidates,), the least complex smallest
+    flag_error: float  # largest standard error of `flag_probability`; 0 where nothing is drawn
 
     def fit(self, X: Any, y: Flags, seed: np.random.SeedSequence) -> Any:
         """Fit all candidates on some rows."""
@@ -117,6 +118,7 @@ class Estimators:
         self.n_draws = check_integer("n_draws", n_draws, 1)
         self.flip_probability = check_number("flip_probability", flip_probability, 0, 1)
         self.complexity = np.arange(len(models), dtype=float)
+        self.flag_error = 0.5 / float(np.sqrt(n_draws))
 
     def fit(self, X: Any, y: Flags, seed: np.random.SeedSequence) -> Any:
         """Fit clones of the models, and learn the columns' spread."""
@@ -195,7 +197,7 @@ class Evidence:
     >>> trees = [DecisionTreeClassifier(max_depth=d, random_state=0) for d in (1, 2, 4, 8)]
     >>> evidence = Evidence(trees, X[:90], y[:90], X[90:], y[90:])
     >>> HoldOut("f1").choose(evidence).index, RepeatedCV("f1").choose(evidence).index
-    (2, 3)
+    (1, 2)
     """
 
     def __init__(
@@ -389,19 +391,20 @@ class Choice:
         All candidates among which the rule has no preference.
     index : int
         The one of ``tied`` that chance picked.
-    error : float
-        Largest standard error of a score; 0 where nothing was drawn.
+    flag_error : float
+        Largest standard error of the flag probabilities behind the scores; 0 where they are exact
+        or the rule needs none.
     """
 
     scores: Values
     tied: NDArray[np.intp]
     index: int
-    error: float = 0.0
+    flag_error: float = 0.0
 
     def __repr__(self) -> str:
-        exact = "exact" if self.error == 0 else f"standard error up to {self.error:.2g}"
+        drawn = f", flag probabilities ±{self.flag_error:.2g}" if self.flag_error else ""
         score = self.scores[self.index]
-        return f"Choice(index={self.index}, score={score:.4g} ({exact}), {len(self.tied)} tied)"
+        return f"Choice(index={self.index}, score={score:.4g}, {len(self.tied)} tied{drawn})"
 
 
 @dataclass(frozen=True)
@@ -416,6 +419,7 @@ class Rule(ABC):
     """
 
     scoring: Any = "f1"
+    perturbs: ClassVar[bool] = False  # whether flag probabilities stand behind its scores
 
     @abstractmethod
     def scores(self, evidence: Evidence) -> Values:
@@ -440,7 +444,8 @@ class Rule(ABC):
             raise TypeError(f"evidence must be an Evidence, got {shown(evidence)}.")
         tied = self.tied(evidence)
         index = int(np.random.default_rng(evidence.seed(8)).choice(tied))
-        return Choice(self.scores(evidence), tied, index)
+        error = evidence.candidates.flag_error if self.perturbs else 0.0
+        return Choice(self.scores(evidence), tied, index, error)
 
     def _of(self, flagged: NDArray, y: Flags, mask: Flags | None = None) -> Values:
         """Score predictions, of shape (n_candidates, n_samples), where the mask says so."""
@@ -671,6 +676,7 @@ class PerturbationValidation(Rule):
     n_replicas: int = 7
     share: float = 0.25
     n_splits: ClassVar[int] = 5
+    perturbs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the arguments."""
@@ -749,6 +755,7 @@ class PVFInsideCV(Rule):
     n_splits: int = 5
     n_replicas: int = 7
     share: float = 0.25
+    perturbs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         """Check the arguments."""

@@ -131,7 +131,7 @@ class TreePool:
 
     def __init__(self, table: Coded, n_candidates: int, *, depth: int = 4, share: float = 0.7):
         self.table, self.depth, self.share = table, depth, share
-        self.complexity = np.zeros(n_candidates)
+        self.complexity, self.flag_error = np.zeros(n_candidates), 0.0
 
     def fit(self, X: Values, y: Flags, seed: np.random.SeedSequence) -> Any:
         """Grow the trees; a subsample of one class is drawn anew."""
@@ -181,7 +181,7 @@ class LogisticPool:
     """
 
     def __init__(self, table: Coded, n_candidates: int, seed: np.random.SeedSequence) -> None:
-        self.table = table
+        self.table, self.flag_error = table, 0.0
         self.subsets = _subsets(table.X.shape[1], n_candidates, np.random.default_rng(seed))
         self.complexity = np.array([len(one) for one in self.subsets], dtype=float)
         self.places, width = {}, 1  # 0 is a column of zeros, with which subsets are padded
@@ -317,6 +317,7 @@ class MixedPool:
         self.table, self.n_draws = table, n_draws
         self.models = _mixed_models()[:n_candidates]
         self.complexity = np.arange(len(self.models), dtype=float)
+        self.flag_error = 0.5 / float(np.sqrt(n_draws))
 
     def _encoded(self, scaled: Values) -> Values:
         blocks = [scaled[:, self.table.numeric]]

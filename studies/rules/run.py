@@ -47,6 +47,7 @@ __all__ = [
     "blocks",
     "cohort_rows",
     "draw_cohort",
+    "is_possible",
     "one_block",
     "outside",
     "rules_of",
@@ -109,8 +110,8 @@ class RulesSettings(Settings):
     sizes: tuple[int, ...] = setting((60, 120), "people in a cohort", full=SIZES)
     pools: tuple[str, ...] = setting(POOLS, "pools of candidates")
     n_primary: int = setting(2, "cohorts a table for the primary question", full=40, low=2)
-    n_cohorts: int = setting(2, "cohorts a table, size and pool elsewhere", full=10, low=2)
-    n_cohorts_mixed: int = setting(2, "cohorts a table with the mixed pool", full=4, low=2)
+    n_cohorts: int = setting(2, "cohorts a table, size and pool elsewhere", full=14, low=2)
+    n_cohorts_mixed: int = setting(2, "cohorts a table with the mixed pool", full=8, low=2)
     n_candidates: int = setting(20, "candidates in a pool (mixed: 20 at most)", full=100, low=2)
     seed: int = setting(20261128, "every cohort has a key of its own under it", low=0)
 
@@ -122,7 +123,7 @@ def blocks(settings: RulesSettings) -> list[tuple[str, int, str]]:
         for name in settings.tables
         for size in settings.sizes
         for pool in settings.pools
-        if (pool != "mixed" or size == MIDDLE) and _is_possible(_table(name), size)
+        if (pool != "mixed" or size == MIDDLE) and is_possible(_table(name), size)
     ]
 
 
@@ -140,7 +141,7 @@ def _table(name: str) -> Coded:
     return coded(load_table(name))
 
 
-def _is_possible(table: Coded, size: int) -> bool:
+def is_possible(table: Coded, size: int) -> bool:
     """Whether enough people, cases among them, and some cases outside are left."""
     return len(table.y) - size >= FEWEST_OUTSIDE and int(table.y.sum()) > FEWEST_CASES
 

@@ -239,6 +239,12 @@ def test_a_score_that_is_not_of_counts_is_refused(evidence: Evidence) -> None:
         rules.PerturbationValidation("average_precision").choose(evidence)
 
 
+def test_a_choice_says_whether_anything_was_drawn(evidence: Evidence) -> None:
+    """Noise is sampled for scikit-learn's models; a hold-out needs none."""
+    assert "±" in repr(rules.PerturbationValidation("f1").choose(evidence))
+    assert "±" not in repr(rules.HoldOut("f1").choose(evidence))
+
+
 def test_out_of_bag_needs_candidates_that_left_rows_out(evidence: Evidence) -> None:
     """Models that see all rows have none."""
     with pytest.raises(ValueError, match="out of bag"):

@@ -111,7 +111,7 @@ class RulesSettings(Settings):
     pools: tuple[str, ...] = setting(POOLS, "pools of candidates")
     n_primary: int = setting(2, "cohorts a table for the primary question", full=40, low=2)
     n_cohorts: int = setting(2, "cohorts a table, size and pool elsewhere", full=14, low=2)
-    n_cohorts_mixed: int = setting(2, "cohorts a table with the mixed pool", full=8, low=2)
+    n_cohorts_mixed: int = setting(2, "cohorts a table with the mixed pool", full=6, low=2)
     n_candidates: int = setting(20, "candidates in a pool (mixed: 20 at most)", full=100, low=2)
     seed: int = setting(20261128, "every cohort has a key of its own under it", low=0)
 

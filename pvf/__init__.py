@@ -1,7 +1,7 @@
 """Reproducible model selection under the Rashomon effect."""
 
 from pvf.efficiency_display import InterventionEfficiencyDisplay
-from pvf.exact import FlipProbability, NoLawError, ScoreLaw, flip_probability, score_law, score_laws
+from pvf.exact import FlipProbability, ScoreLaw, flip_probability, score_law
 from pvf.groups import efficiency_by_group, net_benefit
 from pvf.intervals import (
     cases_needed,
@@ -61,7 +61,6 @@ __all__ = [
     "Missingness",
     "ModelCard",
     "MultiplicityDisplay",
-    "NoLawError",
     "NominalFlip",
     "OrdinalShift",
     "Perturbation",
@@ -98,5 +97,4 @@ __all__ = [
     "rashomon_capacity",
     "rashomon_set",
     "score_law",
-    "score_laws",
 ]

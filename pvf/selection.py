@@ -27,8 +27,35 @@ from pvf._checks import (
     check_scorer,
     shown,
 )
+from pvf.rules import (
+    BootstrapQuartile,
+    Evidence,
+    HoldOut,
+    OneStandardError,
+    OutOfBag,
+    PerturbationValidation,
+    PMVRule,
+    PVFInsideCV,
+    RepeatedCV,
+    Shrunken,
+)
 
-__all__ = ["Criterion", "cross_validation_criterion", "holdout_criterion", "rank_models"]
+__all__ = [
+    "BootstrapQuartile",
+    "Criterion",
+    "Evidence",
+    "HoldOut",
+    "OneStandardError",
+    "OutOfBag",
+    "PMVRule",
+    "PVFInsideCV",
+    "PerturbationValidation",
+    "RepeatedCV",
+    "Shrunken",
+    "cross_validation_criterion",
+    "holdout_criterion",
+    "rank_models",
+]
 
 _LARGEST_SEED = 2**32 - 1  # that scikit-learn's splitters take
 

@@ -11,6 +11,7 @@ from studies.data.cli import data
 from studies.kit.agreement import check_sample, check_tables, in_one_line
 from studies.kit.claims import ledger_text
 from studies.kit.results import repository_root
+from studies.rules.unseen import rules
 
 
 @click.group(cls=OneLineGroup)
@@ -86,6 +87,7 @@ def claims(ids: tuple[str, ...], layout: str) -> None:
 
 
 main.add_command(data)
+main.add_command(rules)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from studies.kit.results import results_folder, resumed, write_result
 from studies.kit.study import Study
 from studies.pvf2026 import clinical, convergence, efficiency, synthetic
 from studies.pvf2026.clinical import variants
+from studies.rules import POWER
 
 __all__ = ["STUDIES", "make_table"]
 
@@ -23,6 +24,7 @@ ALL: tuple[Study, ...] = (
     *convergence.STUDIES,
     *pmv2019.STUDIES,
     *capacity2022.STUDIES,
+    POWER,  # the study itself follows with its table
 )
 STUDIES = {study.name: study for study in ALL}
 

@@ -469,7 +469,7 @@ def public_callables() -> Iterator[tuple[str, Callable[..., Any]]]:
     for name, member in sorted(names.items()):
         if inspect.isfunction(member):
             yield name, member
-        elif inspect.isclass(member):
+        elif inspect.isclass(member) and not issubclass(member, dict):
             yield name, member
             for method, function in inspect.getmembers(member, callable):
                 if not method.startswith("_"):

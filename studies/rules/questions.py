@@ -1,0 +1,245 @@
+"""The protocol's five questions, asked of the committed table, as estimates of one schema.
+
+The table of data is the unit: whatever is averaged within one counts once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+
+from pvf.rules import SIGMAS
+from studies.data.keel import MEDICAL
+from studies.kit.estimates import Interval, t_interval
+from studies.rules.power import MARGIN
+from studies.rules.run import BESIDE, FACTS, OUTCOMES, RULES
+
+__all__ = ["answer", "critical_difference", "estimate", "holm", "per_table", "verdict"]
+
+CELL = ["pool", "size", "outcome"]
+#: What the noise is compared with: a rule that needs none.
+CHEAPER = ("holdout_ties", "bootstrap", "oob", "cv")
+#: PVF's fixed levels of noise, by rule.
+FIXED = tuple(f"pvf_{sigma:g}" for sigma in SIGMAS)
+#: Covariates of the question "when", each by its standard deviation over cells.
+WHEN = {"log2 cases": "cases", "tied": "tied", "prevalence": "prevalence"} | {
+    "log2 columns": "columns",
+    "categorical": "categorical",
+}
+
+
+def per_table(table: pd.DataFrame) -> pd.DataFrame:
+    """Join the halves: one row a data table, size, pool and outcome."""
+    worth = [name for name in (*FACTS, *RULES, *BESIDE, "best") if name in table]
+    keys = ["table", *CELL]
+    weight = table["cohorts"].to_numpy()[:, None]
+    known = table[worth].notna()
+    sums = table[keys].join(table[worth].fillna(0.0) * weight).groupby(keys, sort=False).sum()
+    weights = table[keys].join(known * weight).groupby(keys, sort=False).sum()
+    return (sums / weights.where(weights > 0)).reset_index()
+
+
+def estimate(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the answers to all questions, in the schema of estimates."""
+    cells = per_table(table)
+    shares = cells[cells["outcome"].isin(list(OUTCOMES))]
+    rows = [
+        *_primary(shares),
+        *_noise_needed(shares),
+        *_best(shares),
+        *_when(shares),
+        *_sigmas(table[table["outcome"].isin(list(OUTCOMES))]),
+        *_reached(cells),
+    ]
+    return pd.DataFrame(rows)
+
+
+def verdict(low: float, high: float, margin: float = MARGIN) -> str:
+    """Say what an interval of a difference means by the protocol."""
+    if np.isnan(low):
+        return "undecided"
+    if -margin < low and high < margin:
+        return "equivalent"
+    if low > 0:
+        return "better"
+    return "worse" if high < 0 else "undecided"
+
+
+def answer(estimates: pd.DataFrame) -> pd.Series:
+    """Return the primary estimate, with its verdict."""
+    row = estimates.query("question == 1 and group == 'all' and quantity == 'difference'")
+    row = row[(row["pool"] == "trees") & (row["size"] == 120) & (row["outcome"] == "IE@0.1")]
+    primary = row.iloc[0]
+    return pd.concat([primary, pd.Series({"verdict": verdict(primary["low"], primary["high"])})])
+
+
+def holm(p_values: ArrayLike) -> NDArray[np.float64]:
+    """Return p-values adjusted by Holm's method; NaN stays NaN."""
+    p = np.asarray(p_values, dtype=float)
+    known = np.flatnonzero(~np.isnan(p))
+    order = known[np.argsort(p[known])]
+    adjusted = p.copy()
+    steps = np.arange(len(order), 0, -1) * p[order]
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
+
+
+def critical_difference(n_rules: int, n_tables: int, level: float = 0.95) -> float:
+    """Return how far two mean ranks must lie apart (Nemenyi; Demšar 2006)."""
+    q = float(stats.studentized_range.ppf(level, n_rules, np.inf)) / np.sqrt(2)
+    return q * float(np.sqrt(n_rules * (n_rules + 1) / (6 * n_tables)))
+
+
+def _row(
+    question: int,
+    cell: Sequence[Any],
+    rule: str,
+    versus: str,
+    quantity: str,
+    found: Interval,
+    *,
+    group: str = "all",
+    unit: str = "tables",
+) -> dict[str, Any]:
+    keys = dict(zip(CELL, cell, strict=True))
+    told = {"question": question, **keys, "group": group, "rule": rule, "versus": versus}
+    return {**told, "quantity": quantity, **found._asdict(), "unit": unit}
+
+
+def _single(value: float, n: float) -> Interval:
+    return Interval(float(value), np.nan, np.nan, n)
+
+
+def _p_value(values: pd.Series) -> float:
+    known = values.dropna().to_numpy()
+    if len(known) < 2 or np.ptp(known) == 0:
+        return np.nan
+    return float(stats.ttest_1samp(known, 0.0).pvalue)
+
+
+def _differences(
+    cells: pd.DataFrame, question: int, pairs: Sequence[tuple[str, str]]
+) -> Iterator[dict[str, Any]]:
+    """Yield mean differences over tables, with p-values corrected over all of a question."""
+    rows, p_values = [], []
+    for cell, part in cells.groupby(CELL, sort=False):
+        for rule, versus in pairs:
+            difference = (part[rule] - part[versus]).set_axis(part["table"]).dropna()
+            if difference.empty:
+                continue
+            for group in ("all", "medical"):
+                values = (
+                    difference if group == "all" else difference[difference.index.isin(MEDICAL)]
+                )
+                rows.append((question, cell, rule, versus, t_interval(values), group))
+                p_values.append(_p_value(values))
+    for row, p in zip(rows, holm(p_values), strict=True):
+        question, cell, rule, versus, found, group = row
+        keys = (question, cell, rule, versus)
+        yield _row(*keys, "difference", found, group=group)
+        yield _row(*keys, "p (Holm)", _single(p, found.n), group=group)
+
+
+def _primary(cells: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """PVF at σ = 0.3 less the hold-out with shared ties; beside the primary cell all others."""
+    yield from _differences(cells, 1, [("pvf_0.3", "holdout")])
+
+
+def _noise_needed(cells: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """PVF with σ chosen inside, less rules without noise."""
+    yield from _differences(cells, 2, [("pvf_nested", cheaper) for cheaper in CHEAPER])
+
+
+def _best(cells: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Mean share and mean rank of each rule, and its distance to the best one's."""
+    rows, p_values = [], []
+    for cell, part in cells.groupby(CELL, sort=False):
+        known = [name for name in (*RULES, *BESIDE) if part[name].notna().any()]
+        values = part[known].dropna()
+        rules = [name for name in known if name in RULES]
+        ranks = values[rules].rank(axis=1, ascending=False).mean()
+        best = str(values[rules].mean().idxmax()) if len(values) else rules[0]
+        for rule in known:
+            yield _row(3, cell, rule, "", "share", t_interval(values[rule]))
+            if rule in rules:
+                yield _row(3, cell, rule, "", "rank", _single(ranks[rule], len(values)))
+                rows.append((cell, rule, best, t_interval(values[rule] - values[best])))
+                p_values.append(_p_value(values[rule] - values[best]))
+        width = critical_difference(len(rules), len(values)) if len(values) else np.nan
+        yield _row(3, cell, "", "", "critical difference", _single(width, len(values)))
+    for row, p in zip(rows, holm(p_values), strict=True):
+        cell, rule, best, found = row
+        yield _row(3, cell, rule, best, "less the best", found)
+        yield _row(3, cell, rule, best, "p (Holm)", _single(p, found.n))
+
+
+def _when(cells: pd.DataFrame, n_resamples: int = 999) -> Iterator[dict[str, Any]]:
+    """Slopes of PVF's difference on five facts of a cell; whole tables are resampled."""
+    for (pool, outcome), all_rows in cells.groupby(["pool", "outcome"], sort=False):
+        part = all_rows.dropna(subset=["pvf_0.3", "holdout"])
+        names = part["table"].unique()
+        if len(names) < len(WHEN) + 2:
+            continue
+        columns = [
+            np.log2(part[column]) if name.startswith("log2") else part[column]
+            for name, column in WHEN.items()
+        ]
+        x = np.column_stack(columns)
+        spread = x.std(axis=0)
+        x = np.column_stack([np.ones(len(x)), (x - x.mean(axis=0)) / np.where(spread, spread, 1)])
+        y = (part["pvf_0.3"] - part["holdout"]).to_numpy()
+        of_table = [np.flatnonzero(part["table"] == name) for name in names]
+        rng, found = np.random.default_rng(0), []
+        for _ in range(n_resamples):
+            rows = np.concatenate([of_table[i] for i in rng.integers(len(names), size=len(names))])
+            found.append(np.linalg.lstsq(x[rows], y[rows], rcond=None)[0])
+        slopes = np.linalg.lstsq(x, y, rcond=None)[0]
+        low, high = np.quantile(found, [0.025, 0.975], axis=0)
+        for place, name in enumerate(["mean cell", *WHEN]):
+            interval = Interval(slopes[place], low[place], high[place], len(names))
+            quantity = f"slope: {name}"
+            yield _row(4, (pool, 0, outcome), "pvf_0.3", "holdout", quantity, interval)
+
+
+def _sigmas(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield what each σ, and σ chosen inside, loses against the σ that suits the table.
+
+    The σ that suits is chosen on one half of a table's cohorts and judged on the other, and the
+    other way round.
+    """
+    keys = ["table", *CELL]
+    halves = [table[table["half"] == half].set_index(keys) for half in (0, 1)]
+    both = halves[0].index.intersection(halves[1].index, sort=False)
+    halves = [half.loc[both] for half in halves]
+    shares = [half[list(FIXED)].to_numpy() for half in halves]
+    rows = np.arange(len(both))
+    known = ~(np.isnan(shares[0]).any(axis=1) | np.isnan(shares[1]).any(axis=1))
+    chosen = [np.nan_to_num(part, nan=-np.inf).argmax(axis=1) for part in shares]
+    suits = (shares[1][rows, chosen[0]] + shares[0][rows, chosen[1]]) / 2
+    whole = pd.DataFrame(
+        {name: (halves[0][name] + halves[1][name]) / 2 for name in (*FIXED, "pvf_nested", "sigma")}
+    )
+    whole = whole.assign(suits=suits, best=np.argmax((shares[0] + shares[1]) / 2, axis=1))[known]
+    for cell, part in whole.groupby(CELL, sort=False):
+        yield _row(5, cell, "pvf_nested", "", "σ chosen", t_interval(part["sigma"]))
+        for place, name in enumerate(FIXED):
+            yield _row(
+                5, cell, name, "", "best in", _single((part["best"] == place).mean(), len(part))
+            )
+        for name in (*FIXED, "pvf_nested"):
+            loss = t_interval(part["suits"] - part[name])
+            yield _row(5, cell, name, "suits", "loss", loss)
+
+
+def _reached(cells: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Cases that a hundred places reach, by each rule, and the mean difference to chance."""
+    for cell, part in cells[~cells["outcome"].isin(list(OUTCOMES))].groupby(CELL, sort=False):
+        for rule in (*RULES, *BESIDE, "best"):
+            values = part[rule].dropna()
+            if len(values):
+                yield _row(6, cell, rule, "", "cases", t_interval(values))

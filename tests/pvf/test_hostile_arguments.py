@@ -73,9 +73,25 @@ CARD = pvf.model_card(RESULT)
 FITTED = pvf.Perturbation(Noise(0.2)).fit(X)
 MULTIPLICITY = pvf.MultiplicityDisplay.from_scores(SCORES)
 
+PLAIN = DecisionTreeClassifier(max_depth=1).fit(X, Y)
+PLAIN_NOISE = pvf.Perturbation(pvf.GaussianNoise(0.2)).fit(X)
+LAW = pvf.score_law(PLAIN, X, Y, perturbation=PLAIN_NOISE, scoring="f1")
+
 #: A call that works: the function, or what makes it, where only its name tells which, and its
 #: arguments. Those that are left out have their defaults.
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "flip_probability": (
+        pvf.flip_probability,
+        {"model": PLAIN, "X": X, "perturbation": PLAIN_NOISE, "n_draws": 10},
+    ),
+    "score_law": (
+        pvf.score_law,
+        {"model": PLAIN, "X": X, "y": Y, "perturbation": PLAIN_NOISE, "scoring": "f1"},
+    ),
+    "ScoreLaw.cdf": (LAW.cdf, {"score": np.array([0.2, 0.5])}),
+    "ScoreLaw.of_quantile": (LAW.of_quantile, {"q": 0.25, "n_sets": 3}),
+    "ScoreLaw.quantile": (LAW.quantile, {"q": 0.25}),
+    "ScoreLaw.to_frame": (LAW.to_frame, {}),
     "GaussianNoise": (pvf.GaussianNoise, {"scale": 0.1}),
     "GaussianNoise.fit": (pvf.GaussianNoise(0.1).fit, {"column": X[:, 0]}),
     "GaussianNoise.prepare": (pvf.GaussianNoise(0.1).prepare, {"column": X[:, 0]}),
@@ -326,10 +342,18 @@ OWN = {"n_jobs": {"0": 0}, "share": {"0": 0}, "validation_share": {"0": 0, "1": 
 
 OTHER_SHAPES = {"own, shorter", "own, an axis more"}  # that broadcast
 GAPS = {"own, a cell of None", "own, a nan"}
+AXES = {"own, an axis more", "three axes"}
 SEEDS = {"10**30"}  # a seed has no upper end
 
 #: What is meant to be taken, strange as it looks. ``None`` where it is the default needs no line.
 LEGAL: dict[str, set[str]] = {
+    "ScoreLaw.cdf:score": {"1.5", "-1", "10**30", "own, shorter", "empty"} | AXES,
+    "flip_probability:X": GAPS | {"own, shorter"},  # trees take gaps, which are drawn then
+    "flip_probability:pos_label": {"bool"},
+    "flip_probability:random_state": SEEDS,
+    "score_law:X": GAPS,
+    "score_law:pos_label": {"bool"},
+    "score_law:random_state": SEEDS | {"None"},
     "InterventionEfficiencyDisplay:n_people": {"1.5", "10**30"},  # weights
     "capacity_lists:scores": {"three axes", "own, shorter", "own, an inf"},
     "cases_needed:efficiency": {"1.5"},
@@ -456,6 +480,22 @@ LEGAL: dict[str, set[str]] = {
     "rashomon_set:reference": {"1.5", "-1"},
 }
 
+#: What has no call here yet: results that nobody makes by hand, and the rules of choice.
+NOT_HELD = {
+    "BootstrapQuartile",
+    "Evidence",
+    "FlipProbability",
+    "HoldOut",
+    "OneStandardError",
+    "OutOfBag",
+    "PMVRule",
+    "PVFInsideCV",
+    "PerturbationValidation",
+    "RepeatedCV",
+    "ScoreLaw",
+    "Shrunken",
+}
+
 #: Samples of a kind that only the user's estimator can refuse, when it is first fitted to them.
 REFUSED_BY_THE_ESTIMATOR = {"perturbed_model_validation:X"}
 
@@ -469,8 +509,11 @@ def public_callables() -> Iterator[tuple[str, Callable[..., Any]]]:
     for name, member in sorted(names.items()):
         if inspect.isfunction(member):
             yield name, member
+        elif name in NOT_HELD and name != "ScoreLaw":
+            continue
         elif inspect.isclass(member) and not issubclass(member, dict):
-            yield name, member
+            if name not in NOT_HELD:
+                yield name, member
             for method, function in inspect.getmembers(member, callable):
                 if not method.startswith("_"):
                     yield f"{name}.{method}", function

@@ -148,11 +148,13 @@ def read_csv_table(
                 f"check for a {SEPARATORS.get(separator, separator)} inside an unquoted value."
             )
     frame = pd.DataFrame(
-        [row for _, row in body], columns=header, index=[line for line, _ in body], dtype=object
+        [[cell.strip() for cell in row] for _, row in body],
+        columns=header,
+        index=[line for line, _ in body],
+        dtype=object,
     )
     more = {str(mark).strip().lower() for mark in missing}
     usual = MISSING if missing_spellings is None else {"", *map(_lowered, missing_spellings)}
-    frame = frame.apply(lambda column: column.str.strip())
     kept = {} if missing_spellings is not None else _levels_among_missing(frame, more)
     gone = {*usual, *more}
     frame = frame.apply(lambda column: _without_marks(column, gone - kept.get(column.name, set())))
@@ -193,6 +195,8 @@ def _levels_among_missing(frame: pd.DataFrame, more: set[str]) -> dict[str, set[
     kept: dict[str, set[str]] = {}
     among_numbers: set[str] = set()
     for name, column in frame.items():
+        if not {"-", "nil", "na"} & {cell.lower() for cell in column}:
+            continue  # counting takes a while where there are many columns
         counts = column.str.lower().value_counts()
         rest = [str(value) for value in counts.index if value not in MISSING]
         if any(re.match(r"[<>]?[+-]?[.,]?\d", value) for value in rest):

@@ -378,12 +378,12 @@ def _check_estimator(estimator: Any) -> None:
         raise TypeError(f"estimator must be a scikit-learn classifier; {estimator!r} {lacks}.")
     if is_regressor(estimator):
         raise TypeError(f"estimator must be a classifier, got the regressor {estimator!r}.")
-    parts = {"estimator": estimator, **estimator.get_params(deep=True)}
-    frozen = [name for name, part in parts.items() if isinstance(part, FrozenEstimator)]
+    parts = [estimator, *estimator.get_params(deep=True).values()]
+    frozen = [part for part in parts if isinstance(part, FrozenEstimator)]
     if frozen:
         raise TypeError(
             "estimator must be refitted, on labels that were flipped, which a FrozenEstimator "
-            f"refuses: give the model itself for {frozen[0]!r}."
+            f"refuses: give the model itself, got {shown(frozen[0])}."
         )
 
 

@@ -174,7 +174,7 @@ def refit_by(
     >>> tree, grid = DecisionTreeClassifier(random_state=0), {"max_depth": [1, 2, 3, 5, 9]}
     >>> simplest = refit_by("one_standard_error", complexity="max_depth")
     >>> GridSearchCV(tree, grid, refit=simplest).fit(X, y).best_params_
-    {'max_depth': 3}
+    {'max_depth': 5}
     """
     check_choice("rule", rule, _REFIT_RULES)
     check_text("metric", metric)

@@ -42,10 +42,10 @@ from pvf.perturbation import (
     WhereObserved,
 )
 from pvf.pmv import PerturbedModelValidationResult, perturbed_model_validation, pmv_scorer
+from pvf.scorer import perturbation_scorer
+from pvf.selection import refit_by
 from pvf.validation import (
     PerturbationValidationResult,
-    PerturbationValidationResults,
-    perturbation_scorer,
     perturbation_validation,
 )
 
@@ -65,7 +65,6 @@ __all__ = [
     "OrdinalShift",
     "Perturbation",
     "PerturbationValidationResult",
-    "PerturbationValidationResults",
     "PerturbedModelValidationResult",
     "RelativeNoise",
     "RoundingError",
@@ -96,5 +95,6 @@ __all__ = [
     "pmv_scorer",
     "rashomon_capacity",
     "rashomon_set",
+    "refit_by",
     "score_law",
 ]

@@ -35,7 +35,8 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from pvf._checks import check_table
-from pvf.mechanisms import GaussianNoise, Misclassification, NominalFlip, OrdinalShift
+from pvf.categories import Misclassification, NominalFlip, OrdinalShift
+from pvf.mechanisms import GaussianNoise
 from pvf.perturbation import Perturbation
 
 Array = NDArray[np.float64]

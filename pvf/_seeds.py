@@ -29,6 +29,18 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
     return np.random.SeedSequence(check_integer("random_state", random_state, 0, None))
 
 
+def scorer_seed(random_state: Any) -> int | np.random.SeedSequence:
+    """Return a seed that a scorer can use again and again; a generator is asked once."""
+    if random_state is None:
+        raise TypeError(
+            "random_state must be a whole number, a SeedSequence, a Generator or a RandomState, so "
+            "that all candidates meet the same noise, got None."
+        )
+    is_number = isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool)
+    seed = seed_sequence(random_state)
+    return int(random_state) if is_number else seed
+
+
 def generator_of(random_state: Any) -> np.random.Generator:
     """Return a generator: the caller's own, which then moves on, or a new one from a seed."""
     if isinstance(random_state, np.random.Generator):

@@ -9,6 +9,8 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from pvf._checks import check_bool
+
 __all__ = ["Settings"]
 
 
@@ -30,6 +32,7 @@ class Settings:
         -------
         dict
         """
+        check_bool("deep", deep)
         params = inspect.signature(type(self)).parameters
         found = {name: getattr(self, name, None) for name in params}
         if deep:

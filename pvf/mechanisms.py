@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
-from sklearn.exceptions import NotFittedError
 
 from pvf._checks import (
     check_array,
     check_choice,
     check_finite,
     check_integer,
-    check_interval,
     check_number,
     check_rng,
+    check_table,
     shown,
 )
 from pvf._settings import Settings
@@ -35,17 +34,18 @@ __all__ = [
     "CorrelatedNoise",
     "GaussianNoise",
     "Mechanism",
-    "Misclassification",
     "Missingness",
-    "NominalFlip",
-    "OrdinalShift",
     "RelativeNoise",
     "RoundingError",
     "UnchangeableError",
     "WhereObserved",
+    "check_levels",
+    "column_of",
     "fit_observed",
     "makes_cells",
     "prepare_observed",
+    "refuse_missing",
+    "values_of",
 ]
 
 AtBounds = Literal["reflect", "truncate"]
@@ -138,7 +138,7 @@ class CellMechanism(Settings, ABC):
         """
         check_integer("size", size, 1)
         check_rng(rng)
-        series = _some(column)
+        series = values_of(column)
         transform = self.prepare(series)
         return transform(getattr(rng, self.source)((size, len(series))))
 
@@ -206,7 +206,7 @@ class _Noise(CellMechanism):
         ValueError
             A value is missing, infinite, or out of bounds.
         """
-        self._values(_some(column))
+        self._values(values_of(column))
         return self
 
     def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
@@ -456,7 +456,8 @@ class CorrelatedNoise(CellMechanism):
         return lambda draws: values + np.einsum("...i,ij->...j", draws, self._root)
 
     def _table(self, table: Any) -> NDArray[np.float64]:
-        frame = table if isinstance(table, pd.DataFrame) else pd.DataFrame(np.asarray(table))
+        given = check_table("column", table)
+        frame = given if isinstance(given, pd.DataFrame) else pd.DataFrame(given).infer_objects()
         if frame.shape[1] != len(self._root):
             raise ValueError(
                 f"covariance is for {len(self._root)} columns, and the perturbation names "
@@ -475,7 +476,7 @@ class CorrelatedNoise(CellMechanism):
 
 def _numbers(mechanism: str, column: ArrayLike) -> NDArray:
     """Return a column's finite numbers, floats of their own precision."""
-    series = _series(column)
+    series = column_of(column)
     if pd.api.types.is_bool_dtype(series) or not pd.api.types.is_numeric_dtype(series):
         raise TypeError(
             f"{mechanism} takes a numeric column, got dtype {series.dtype}; "
@@ -485,7 +486,7 @@ def _numbers(mechanism: str, column: ArrayLike) -> NDArray:
     if pd.api.types.is_float_dtype(series):
         dtype = getattr(series.dtype, "numpy_dtype", series.dtype)  # of nullable dtypes
     values = series.to_numpy(dtype=dtype, na_value=np.nan)
-    _refuse_missing(mechanism, int((~np.isfinite(values)).sum()), "finite numbers")
+    refuse_missing(mechanism, int((~np.isfinite(values)).sum()), "finite numbers")
     return values
 
 
@@ -497,299 +498,6 @@ def _reflected(values: NDArray, low: float, high: float) -> NDArray:
         return high - np.abs(high - values)
     within = (values - low) % (2 * (high - low))
     return np.clip(low + np.minimum(within, 2 * (high - low) - within), low, high)
-
-
-class _CategoryChange(CellMechanism):
-    """What flips and shifts share: levels learnt by `fit`, and one uniform draw a cell."""
-
-    source = "random"
-    strength = "probability"
-    probability: float
-    levels_: pd.Index
-
-    def fit(self, column: ArrayLike) -> Self:
-        """Learn the levels from training data.
-
-        Parameters
-        ----------
-        column : array-like of shape (n_samples,)
-            A pandas category's levels are all that it declares; else those that occur.
-
-        Returns
-        -------
-        The mechanism itself.
-
-        Raises
-        ------
-        ValueError
-            A value is missing, or there is only one level, which cannot change.
-        """
-        series = _some(column)
-        self._refuse_missing(series)
-        levels = self._learn_levels(series)
-        if len(levels) < 2:
-            raise UnchangeableError(
-                f"The column has one category ({levels[0]!r}), so it cannot flip: leave it out "
-                "of the mechanisms."
-            )
-        self.levels_ = levels
-        self._level_values = levels.infer_objects().to_numpy()
-        # Row i: where, in [0, 1], one new level ends and the next begins, given that level i is
-        # left. What is impossible stays so, however the sums are rounded.
-        moves = self._leaving_probabilities()
-        self._borders = np.cumsum(moves, axis=1)[:, :-1]
-        last_possible = len(levels) - 1 - np.argmax(moves[:, ::-1] > 0, axis=1)
-        self._borders[np.arange(len(levels) - 1) >= last_possible[:, None]] = np.inf
-        return self
-
-    def transition_probabilities(self) -> NDArray[np.float64]:
-        """Return the probability of each perturbed level, given the level as it is.
-
-        Returns
-        -------
-        ndarray of shape (n_levels, n_levels)
-            Row: the level as it is, column: the perturbed one, in the order of ``levels_``.
-
-        Raises
-        ------
-        NotFittedError
-            `fit` has not been called.
-        """
-        if not hasattr(self, "levels_"):
-            raise NotFittedError(f"This {type(self).__name__} is not fitted: call fit first.")
-        stays = (1 - self.probability) * np.eye(len(self.levels_))
-        return stays + self.probability * self._leaving_probabilities()
-
-    def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
-        """Return what changes the column's levels by draws."""
-        if not hasattr(self, "levels_"):
-            raise NotFittedError(f"This {type(self).__name__} is not fitted: call fit first.")
-        series = _series(column)
-        self._refuse_missing(series)
-        if isinstance(series.dtype, pd.CategoricalDtype):
-            lacking = self.levels_.difference(series.cat.categories.astype(object), sort=False)
-            if len(lacking):
-                raise ValueError(
-                    f"The column's categories {series.cat.categories.tolist()} lack "
-                    f"{lacking.tolist()}, known since fit: give it the training data's dtype."
-                )
-        codes = self.levels_.get_indexer(pd.Index(series.astype(object)))
-        if (codes < 0).any():
-            unseen = pd.unique(series[codes < 0]).tolist()
-            raise ValueError(
-                f"The column holds {unseen}, not seen at fit; {type(self).__name__} knows "
-                f"{self.levels_.tolist()}."
-            )
-        return functools.partial(self._changed_levels, codes)
-
-    def _refuse_missing(self, series: pd.Series) -> None:
-        n_infinite = np.isinf(series).sum() if pd.api.types.is_float_dtype(series) else 0
-        n_missing = int(series.isna().sum() + n_infinite)
-        _refuse_missing(type(self).__name__, n_missing, "finite values, none missing")
-
-    def _changed_levels(self, codes: NDArray[np.intp], draws: NDArray[np.float64]) -> NDArray:
-        return self._level_values[self._changed_codes(codes, draws)]
-
-    def _changed_codes(
-        self, codes: NDArray[np.intp], draws: NDArray[np.float64]
-    ) -> NDArray[np.intp]:
-        """Return the levels' numbers after the change, of the draws' shape."""
-        changed = np.broadcast_to(codes, draws.shape).copy()
-        leaves = draws < self.probability
-        origin = changed[leaves]
-        # Given that it is below the probability, the draw is uniform again: it picks the level.
-        picks = draws[leaves] / max(self.probability, np.finfo(float).tiny)
-        target = np.empty_like(origin)
-        for code in np.unique(origin):
-            here = origin == code
-            target[here] = np.searchsorted(self._borders[code], picks[here], side="right")
-        changed[leaves] = target
-        return changed
-
-    @abstractmethod
-    def _learn_levels(self, series: pd.Series) -> pd.Index:
-        """Return all levels of a column without missing values."""
-
-    @abstractmethod
-    def _leaving_probabilities(self) -> NDArray[np.float64]:
-        """Return the probability of each new level (column), given the old one (row)."""
-
-
-class NominalFlip(_CategoryChange):
-    r"""Change a category to one of the others, all equally likely.
-
-    .. math:: \Pr(x' = a \mid x) = \xi / (|C| - 1), \quad a \neq x
-
-    Parameters
-    ----------
-    probability : float in [0, 1]
-        Flip probability ξ.
-
-    References
-    ----------
-    Zhang, Tran and Weng (2026), section 3.2, mechanism 2.
-
-    Examples
-    --------
-    >>> flip = NominalFlip(1.0).fit(["a", "b"])
-    >>> flip.sample(["a", "b", "b"], 1, np.random.default_rng(0))
-    array([['b', 'a', 'a']], dtype=object)
-    """
-
-    def __init__(self, probability: float) -> None:
-        check_number("probability", probability, 0, 1)
-        self.probability = probability
-
-    def __repr__(self) -> str:
-        return f"NominalFlip({self.probability:g})"
-
-    def _learn_levels(self, series: pd.Series) -> pd.Index:
-        return _levels_of(series)
-
-    def _leaving_probabilities(self) -> NDArray[np.float64]:
-        n_levels = len(self.levels_)
-        return (1 - np.eye(n_levels)) / (n_levels - 1)
-
-
-class OrdinalShift(_CategoryChange):
-    r"""Move an ordinal value along its order, to near levels more often than to far ones.
-
-    .. math::
-
-        \Pr(x' \mid x) = \xi \frac{\exp\{-\lambda d(x, x')\}}
-        {\sum_{a \neq x} \exp\{-\lambda d(x, a)\}}, \quad x' \neq x
-
-    Parameters
-    ----------
-    probability : float in [0, 1]
-        Probability ξ that the value moves.
-    decay : float
-        Decay λ, 0 or more, per unit of distance d.
-    order : sequence, optional
-        All levels from lowest to highest. By default a pandas category's own order, or the
-        numbers that occur in training data, sorted.
-    values : sequence of float, optional
-        A position for each level, in the levels' order; d is then the distance between
-        positions. By default d counts steps along the order.
-
-    References
-    ----------
-    Zhang, Tran and Weng (2026), section 3.2, mechanism 3.
-
-    Examples
-    --------
-    >>> shift = OrdinalShift(1.0, 50.0, order=["low", "mid", "high"]).fit(["low", "high"])
-    >>> shift.sample(["low", "high"], 1, np.random.default_rng(0))
-    array([['mid', 'mid']], dtype=object)
-    """
-
-    def __init__(
-        self,
-        probability: float,
-        decay: float,
-        *,
-        order: Sequence[Any] | None = None,
-        values: Sequence[float] | None = None,
-    ) -> None:
-        check_number("probability", probability, 0, 1)
-        check_number("decay", decay, 0)
-        self.probability, self.decay = probability, decay
-        _check_order(order, values)
-        self.order = order
-        self.values = values
-
-    def __repr__(self) -> str:
-        return f"OrdinalShift({self.probability:g}, {self.decay:g})"
-
-    def _learn_levels(self, series: pd.Series) -> pd.Index:
-        if self.order is not None:
-            levels = pd.Index(list(self.order), dtype=object)
-            unknown = [value for value in pd.unique(series) if value not in levels]
-            if unknown:
-                raise ValueError(f"The column holds {unknown}, which order does not name.")
-            return levels
-        is_category = isinstance(series.dtype, pd.CategoricalDtype)
-        has_order = series.cat.ordered if is_category else pd.api.types.is_numeric_dtype(series)
-        if not has_order:
-            raise ValueError(
-                f"A column of dtype {series.dtype} has no order of its own: give OrdinalShift "
-                "the levels from lowest to highest as order."
-            )
-        return _levels_of(series)
-
-    def _leaving_probabilities(self) -> NDArray[np.float64]:
-        positions = np.arange(len(self.levels_), dtype=float)
-        if self.values is not None:
-            positions = check_finite("values", self.values)
-            if positions.shape != (len(self.levels_),):
-                raise ValueError(
-                    f"values must be one number for each of the {len(self.levels_)} levels "
-                    f"{self.levels_.tolist()}, got {self.values!r}."
-                )
-        distance = np.abs(positions[:, None] - positions)
-        other = ~np.eye(len(positions), dtype=bool)
-        # Seen from the nearest level, so that exp does not vanish in every level.
-        nearest = distance.min(axis=1, keepdims=True, where=other, initial=np.inf)
-        weight = other * np.exp(-self.decay * np.where(other, distance - nearest, 0))
-        return weight / weight.sum(axis=1, keepdims=True)
-
-
-class Misclassification(_CategoryChange):
-    """Change a category as a test or a coder does, by a table of how often each is taken for each.
-
-    Parameters
-    ----------
-    matrix : DataFrame, mapping of mappings, or array-like of shape (n_levels, n_levels)
-        ``matrix[true][recorded]``: the probability of each recorded level (frame: column), given
-        the true one (frame: row). Each row sums to 1; pairs that a mapping leaves out are 0.
-    levels : sequence, optional
-        The levels in the array's order; frames and mappings name their own.
-
-    Examples
-    --------
-    A test of sensitivity 0.9 and specificity 0.95:
-
-    >>> test = Misclassification(
-    ...     {"pos": {"pos": 0.9, "neg": 0.1}, "neg": {"pos": 0.05, "neg": 0.95}}
-    ... )
-    >>> copies = test.fit(["pos", "neg"]).sample(["pos", "neg"], 10_000, np.random.default_rng(0))
-    >>> (copies == "pos").mean(axis=0).round(2)
-    array([0.9 , 0.05])
-    """
-
-    probability = 1.0  # each value is drawn anew, by its row
-
-    def __init__(self, matrix: Any, levels: Sequence[Any] | None = None) -> None:
-        self.matrix, self.levels = matrix, levels
-        names, moves = _named_matrix(matrix, levels)
-        check_interval("matrix", moves, 0, 1)
-        sums = moves.sum(axis=1)
-        if not np.allclose(sums, 1, rtol=0, atol=1e-9):
-            worst = int(np.abs(sums - 1).argmax())
-            raise ValueError(
-                f"matrix must have rows that sum to 1, got {sums[worst]:g} for {names[worst]!r}."
-            )
-        self._names, self._moves = names, moves
-
-    def __repr__(self) -> str:
-        return f"Misclassification({len(self._names)} levels: {shown(list(self._names))})"
-
-    def scaled(self, factor: float) -> Self:
-        """Return a new mechanism that errs ``factor`` times as often, at most always."""
-        check_number("factor", factor, 0)
-        wrong = factor * self._moves * ~np.eye(len(self._moves), dtype=bool)
-        wrong /= np.maximum(wrong.sum(axis=1, keepdims=True), 1)
-        right = 1 - wrong.sum(axis=1)
-        return type(self)(wrong + np.diag(np.maximum(right, 0)), list(self._names))
-
-    def _learn_levels(self, series: pd.Series) -> pd.Index:
-        unknown = [value for value in pd.unique(series) if value not in self._names]
-        if unknown:
-            raise ValueError(f"The column holds {unknown}, which matrix does not name.")
-        return self._names
-
-    def _leaving_probabilities(self) -> NDArray[np.float64]:
-        return self._moves
 
 
 class Missingness(CellMechanism):
@@ -819,12 +527,13 @@ class Missingness(CellMechanism):
 
     def fit(self, column: ArrayLike) -> Self:
         """Check the column; there is nothing to learn."""
+        values_of(column)
         self.prepare(column)
         return self
 
     def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
         """Return what turns draws below the probability into missing values."""
-        series = _series(column)
+        series = column_of(column)
         if isinstance(column, np.ndarray) and column.dtype.kind in "US":
             raise TypeError(
                 f"An array of dtype {column.dtype} cannot hold a missing value: give a frame, or "
@@ -867,6 +576,8 @@ class WhereObserved(CellMechanism):
                 "mechanism must turn one random number a cell into a value, as GaussianNoise "
                 f"does, got {shown(mechanism)}."
             )
+        if levels is not None:
+            check_levels("levels", levels)
         self.mechanism = mechanism
         self.levels = levels
 
@@ -884,7 +595,8 @@ class WhereObserved(CellMechanism):
 
     def fit(self, column: Any) -> Self:
         """Let the mechanism learn from the values that are there, or from the levels given."""
-        fit_observed(self.mechanism, column if self.levels is None else pd.Series(self.levels))
+        known = values_of(column) if self.levels is None else pd.Series(self.levels)
+        fit_observed(self.mechanism, known)
         return self
 
     def prepare(self, column: Any) -> Callable[[NDArray[np.float64]], NDArray]:
@@ -905,7 +617,7 @@ def makes_cells(mechanism: Any) -> bool:
 
 def fit_observed(mechanism: CellMechanism, column: Any) -> None:
     """Let a mechanism learn from the values that are there; noise has nothing to learn."""
-    series = _some(column)
+    series = values_of(column)
     seen = series.notna()
     if seen.any() or isinstance(series.dtype, pd.CategoricalDtype):
         known = column if seen.all() else series[seen]
@@ -920,7 +632,7 @@ def prepare_observed(
     mechanism: CellMechanism, column: Any
 ) -> Callable[[NDArray[np.float64]], NDArray]:
     """Return what perturbs the values that are there by draws, and leaves the missing ones."""
-    series = _series(column)
+    series = column_of(column)
     seen = series.notna().to_numpy()
     if seen.all():
         return mechanism.prepare(column)
@@ -938,69 +650,7 @@ def prepare_observed(
     return with_gaps
 
 
-def _named_matrix(matrix: Any, levels: Any) -> tuple[pd.Index, NDArray[np.float64]]:
-    """Return the levels of a table of misclassification, and its probabilities in their order."""
-    if isinstance(matrix, Mapping):
-        if not matrix or not all(isinstance(row, Mapping) for row in matrix.values()):
-            raise TypeError(f"matrix must map levels to mappings, got {shown(matrix)}.")
-        names = pd.Index(list(matrix), dtype=object)
-        unknown = [level for row in matrix.values() for level in row if level not in names]
-        moves = [[row.get(level, 0) for level in names] for row in matrix.values()]
-    elif isinstance(matrix, pd.DataFrame):
-        names = pd.Index(matrix.index, dtype=object)
-        unknown = [level for level in matrix.columns if level not in names]
-        moves = matrix.reindex(columns=matrix.index, fill_value=0).to_numpy()
-    elif levels is None:
-        raise ValueError("levels must name the levels of an array of probabilities, got None.")
-    else:
-        _check_order(levels, None)
-        names, moves, unknown = pd.Index(list(levels), dtype=object), matrix, []
-    if unknown:
-        raise ValueError(f"matrix gives no probabilities for what is truly {unknown[0]!r}.")
-    if names.has_duplicates or pd.isna(names).any():
-        raise ValueError(f"matrix must name each level once, none missing, got {list(names)}.")
-    table = check_finite("matrix", moves)
-    if table.shape != (len(names), len(names)):
-        raise ValueError(f"matrix must have shape {(len(names),) * 2}, got {table.shape}.")
-    return names, table
-
-
-def _levels_of(series: pd.Series) -> pd.Index:
-    """Return a category's declared levels, or the sorted values that occur."""
-    if isinstance(series.dtype, pd.CategoricalDtype):
-        return pd.Index(series.cat.categories.astype(object))
-    values = pd.unique(series)
-    try:
-        levels = sorted(values.tolist() if hasattr(values, "tolist") else values)
-    except TypeError as error:
-        raise TypeError(
-            f"The column mixes values that cannot be sorted, such as {list(values)[:3]}: "
-            "make it one type."
-        ) from error
-    return pd.Index(levels, dtype=object)
-
-
-def _check_order(order: Any, values: Any) -> None:
-    """Refuse levels and positions that no column could have, or that do not go together."""
-    if values is not None:
-        positions = check_finite("values", values)
-        if positions.ndim != 1 or not positions.size:
-            raise ValueError(f"values must be one number for each level, got {shown(values)}.")
-    if order is None:
-        return
-    levels = check_array("order", order)
-    if levels.ndim != 1 or not levels.size or pd.isna(levels).any():
-        raise ValueError(f"order must name one level or more, none missing, got {shown(order)}.")
-    if pd.Index(list(order), dtype=object).has_duplicates:
-        raise ValueError(f"order must name each level once, got {list(order)}.")
-    if values is not None and positions.size != levels.size:
-        raise ValueError(
-            f"values must be one number for each of the {levels.size} levels in order, "
-            f"got {positions.size}."
-        )
-
-
-def _series(column: Any) -> pd.Series:
+def column_of(column: Any) -> pd.Series:
     """Return a column as a series, whatever it came in."""
     if not isinstance(column, pd.Series | pd.Index | pd.api.extensions.ExtensionArray):
         n_dimensions = check_array("column", column).ndim
@@ -1014,15 +664,26 @@ def _series(column: Any) -> pd.Series:
     return series
 
 
-def _some(column: Any) -> pd.Series:
+def values_of(column: Any) -> pd.Series:
     """Return a column that something can be learnt from."""
-    series = _series(column)
+    series = column_of(column)
     if series.empty:
         raise UnchangeableError("column must hold at least one value, got none.")
     return series
 
 
-def _refuse_missing(mechanism: str, n_missing: int, takes: str) -> None:
+def check_levels(name: str, value: Any) -> NDArray:
+    """Return levels; refuse what names none, none twice, and nothing missing."""
+    levels = check_array(name, value)
+    if levels.ndim != 1 or not levels.size or pd.isna(levels).any():
+        raise ValueError(f"{name} must name one level or more, none missing, got {shown(value)}.")
+    if pd.Index(list(value), dtype=object).has_duplicates:
+        raise ValueError(f"{name} must name each level once, got {list(value)}.")
+    return levels
+
+
+def refuse_missing(mechanism: str, n_missing: int, takes: str) -> None:
+    """Refuse a column with missing or infinite values."""
     if n_missing:
         raise ValueError(
             f"{n_missing} missing or infinite values; {mechanism} takes {takes}: wrap it as "

@@ -1,6 +1,6 @@
 """How a table of mixed features is perturbed (section 3.2 of the paper), column by column.
 
-The mechanisms themselves are in `pvf.mechanisms`; anything with their two methods works here.
+The mechanisms are in `pvf.mechanisms` and `pvf.categories`; anything with their two methods works.
 """
 
 from __future__ import annotations
@@ -27,15 +27,13 @@ from pvf._checks import (
     shown,
 )
 from pvf._settings import Settings
+from pvf.categories import Misclassification, NominalFlip, OrdinalShift
 from pvf.mechanisms import (
     CellMechanism,
     CorrelatedNoise,
     GaussianNoise,
     Mechanism,
-    Misclassification,
     Missingness,
-    NominalFlip,
-    OrdinalShift,
     RelativeNoise,
     RoundingError,
     UnchangeableError,

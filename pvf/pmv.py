@@ -18,6 +18,7 @@ import pandas as pd
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy import stats
 from sklearn.base import clone, is_regressor
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import gen_even_slices
 from sklearn.utils.multiclass import type_of_target
 from threadpoolctl import threadpool_limits
@@ -38,7 +39,7 @@ from pvf._checks import (
     naming,
     shown,
 )
-from pvf._seeds import Seed, generator_of, seed_sequence
+from pvf._seeds import Seed, generator_of, scorer_seed, seed_sequence
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,7 +58,7 @@ PAPER_NOISE_LEVELS: tuple[float, ...] = tuple(np.round(np.arange(11) * 0.05, 2).
 """The paper's levels: the data as they are, then 0.05 to 0.50 in steps of 0.05."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PerturbedModelValidationResult:
     """Training accuracies under label noise, and the rate at which they fall.
 
@@ -84,6 +85,15 @@ class PerturbedModelValidationResult:
         for name, array in (("noise_levels", levels), ("accuracies", accuracies)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
+
+    def __repr__(self) -> str:
+        low, high = self.slope_interval
+        n_repeats, n_levels = self.accuracies.shape
+        interval = f" ({low:.3g} to {high:.3g})" if n_repeats > 1 else ""
+        return (
+            f"<PerturbedModelValidationResult of {n_repeats} repeats at {n_levels} noise levels: "
+            f"slope {self.slope:.3g}{interval}>"
+        )
 
     @property
     def slopes(self) -> NDArray[np.float64]:
@@ -296,8 +306,8 @@ def pmv_scorer(
     *,
     noise_levels: Sequence[float] = PAPER_NOISE_LEVELS,
     n_repeats: int = 1,
-    random_state: int = 0,
-) -> Callable[[Any, Any, ArrayLike], float]:
+    random_state: int | np.random.SeedSequence | np.random.Generator | np.random.RandomState = 0,
+) -> Callable[..., float]:
     """Make a scorer ``(estimator, X, y) -> absolute slope``, larger being preferred.
 
     PMV refits the estimator on the rows it is given and needs no held-out part. To search a
@@ -307,13 +317,14 @@ def pmv_scorer(
     ----------
     noise_levels, n_repeats
         As in `perturbed_model_validation`.
-    random_state : int, default=0
-        Seed. It is an integer, so that every candidate meets the same noise.
+    random_state : int, SeedSequence, Generator or RandomState, default=0
+        Seed. A generator is asked once, so that every candidate meets the same noise.
 
     Returns
     -------
     callable
-        Fit for ``scoring=`` of scikit-learn's searches, and for `pvf.selection.rank_models`.
+        Fit for ``scoring=`` of scikit-learn's searches, and for `pvf.selection.rank_models`. It
+        refuses weights: PMV counts labels, and a weighted form is not defined.
 
     Raises
     ------
@@ -339,8 +350,8 @@ def pmv_scorer(
     """
     levels = _checked_noise_levels(noise_levels, at_least=2)
     check_integer("n_repeats", n_repeats, 1)
-    check_integer("random_state", random_state, 0, None)
-    return _PMVScorer(tuple(levels.tolist()), int(n_repeats), int(random_state))
+    seed = scorer_seed(random_state)
+    return _PMVScorer(tuple(levels.tolist()), int(n_repeats), seed)
 
 
 @dataclass(frozen=True)
@@ -349,9 +360,14 @@ class _PMVScorer:
 
     noise_levels: tuple[float, ...]
     n_repeats: int
-    random_state: int
+    random_state: int | np.random.SeedSequence
 
-    def __call__(self, estimator: Any, X: Any, y: ArrayLike) -> float:
+    def __call__(self, estimator: Any, X: Any, y: ArrayLike, sample_weight: Any = None) -> float:
+        if sample_weight is not None:
+            raise ValueError(
+                "sample_weight must be None: PMV flips a share of each class's labels, and has no "
+                "weighted form."
+            )
         return perturbed_model_validation(estimator, X, y, **vars(self)).decrease_rate
 
 
@@ -362,6 +378,13 @@ def _check_estimator(estimator: Any) -> None:
         raise TypeError(f"estimator must be a scikit-learn classifier; {estimator!r} {lacks}.")
     if is_regressor(estimator):
         raise TypeError(f"estimator must be a classifier, got the regressor {estimator!r}.")
+    parts = [estimator, *estimator.get_params(deep=True).values()]
+    frozen = [part for part in parts if isinstance(part, FrozenEstimator)]
+    if frozen:
+        raise TypeError(
+            "estimator must be refitted, on labels that were flipped, which a FrozenEstimator "
+            f"refuses: give the model itself, got {shown(frozen[0])}."
+        )
 
 
 def _encoded_labels(y: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp]]:
@@ -465,6 +488,7 @@ def _training_accuracies(
             y = classes[_flipped_codes(codes, quotas, flip_rng)]
             model = with_random_states(clone(estimator), model_rng)
             with naming("estimator, fitted to X"):
-                predicted = model.fit(X, y).predict(X)
+                model.fit(X, y)
+                predicted = model.predict(X)
             accuracies.append(float(np.mean(np.asarray(predicted) == y)))
     return accuracies

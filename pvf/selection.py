@@ -10,21 +10,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import StratifiedKFold, cross_val_score, train_test_split
 
 from pvf._checks import (
+    check_choice,
     check_column,
     check_integer,
     check_number,
     check_samples,
     check_scorer,
+    check_text,
     shown,
 )
 from pvf.rules import (
@@ -55,12 +57,16 @@ __all__ = [
     "cross_validation_criterion",
     "holdout_criterion",
     "rank_models",
+    "refit_by",
 ]
 
 _LARGEST_SEED = 2**32 - 1  # that scikit-learn's splitters take
 
 #: Takes an unfitted model, X and y; the largest value wins.
 Criterion = Callable[[Any, Any, ArrayLike], float]
+
+RefitRule = Literal["pvf", "one_standard_error", "most_stable"]
+_REFIT_RULES = ("pvf", "one_standard_error", "most_stable")
 
 
 def cross_validation_criterion(
@@ -146,6 +152,126 @@ def holdout_criterion(
         raise ValueError(f"validation_share must be below 1, got {share:g}.")
     check_integer("random_state", random_state, 0, _LARGEST_SEED)
     return _Holdout(scoring, validation_share, random_state)
+
+
+def refit_by(
+    rule: RefitRule,
+    *,
+    metric: str | None = None,
+    complexity: str | Callable[[dict[str, Any]], float] | None = None,
+) -> Callable[[Mapping[str, Any]], int]:
+    """Make the rule by which a scikit-learn search chooses its candidate, for ``refit=``.
+
+    Parameters
+    ----------
+    rule : {"pvf", "one_standard_error", "most_stable"}
+        "pvf" takes the best mean over the splits, which is PVF where the search scores with
+        `pvf.perturbation_scorer`; ties within rounding go to the simplest, then to the first.
+        "one_standard_error" takes the simplest candidate whose mean is at most one standard error
+        of the best candidate's below the best; it needs ``complexity``. "most_stable" takes, of
+        the same candidates, the one whose scores spread least over the splits.
+    metric : str, optional
+        The scorer's name where the search has several; not needed for one.
+    complexity : str or callable, optional
+        How complex a candidate is, smaller being simpler: the name of a searched parameter, or a
+        function from a candidate's parameters to a number.
+
+    Returns
+    -------
+    callable
+        Takes ``cv_results_`` and returns the index of a candidate.
+
+    Raises
+    ------
+    ValueError, TypeError
+        An argument is of the wrong kind, "one_standard_error" lacks ``complexity``; later, when
+        the search has no such metric or parameter, no finite score, or a single split.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> X, y = make_moons(300, noise=0.3, random_state=0)
+    >>> tree, grid = DecisionTreeClassifier(random_state=0), {"max_depth": [1, 2, 3, 5, 9]}
+    >>> simplest = refit_by("one_standard_error", complexity="max_depth")
+    >>> GridSearchCV(tree, grid, refit=simplest).fit(X, y).best_params_
+    {'max_depth': 5}
+    """
+    check_choice("rule", rule, _REFIT_RULES)
+    check_text("metric", metric)
+    is_function = callable(complexity) and not isinstance(complexity, type)
+    if not (complexity is None or isinstance(complexity, str) or is_function):
+        raise TypeError(
+            f"complexity must be a parameter's name or a callable, got {shown(complexity)}."
+        )
+    if rule == "one_standard_error" and complexity is None:
+        raise ValueError("complexity must say which candidate is simpler, got None.")
+    return _RefitBy(rule, metric, complexity)
+
+
+@dataclass(frozen=True)
+class _RefitBy:
+    """A rule for ``refit=``; picklable, and prints its settings."""
+
+    rule: RefitRule
+    metric: str | None
+    complexity: str | Callable[[dict[str, Any]], float] | None
+
+    def __call__(self, cv_results: Mapping[str, Any]) -> int:
+        scores = self._split_scores(cv_results)
+        means = scores.mean(axis=1)
+        means[np.isnan(means)] = -np.inf  # a candidate that failed loses
+        best = int(means.argmax())
+        if not np.isfinite(means[best]):
+            raise ValueError("refit_by: no candidate has a finite mean score.")
+        if self.rule == "pvf":
+            good = np.isclose(means, means[best], rtol=1e-9, atol=1e-12)
+        elif scores.shape[1] < 2:
+            raise ValueError(f"refit_by: {self.rule!r} needs two splits or more, got one.")
+        else:
+            error = scores[best].std(ddof=1) / np.sqrt(scores.shape[1])
+            good = means >= means[best] - error
+        chosen = np.flatnonzero(good)
+        keys = [means[chosen] * -1]
+        if self.complexity is not None:
+            keys.append(self._complexities(cv_results)[chosen])
+        if self.rule == "most_stable":
+            keys.append(scores[chosen].std(axis=1))
+        if self.rule == "pvf":
+            keys[0] = np.zeros(len(chosen))  # within rounding, none is better
+        return int(chosen[np.lexsort(keys)[0]])
+
+    def _split_scores(self, cv_results: Mapping[str, Any]) -> NDArray[np.float64]:
+        """Return scores of shape (n_candidates, n_splits)."""
+        known = [name.removeprefix("mean_test_") for name in cv_results if "mean_test_" in name]
+        metric = self.metric or (known[0] if len(known) == 1 else None)
+        if metric not in known:
+            raise ValueError(f"metric must be one of the search's {known}, got {self.metric!r}.")
+        ending = f"_test_{metric}"
+        splits = [
+            np.asarray(cv_results[name], dtype=float)
+            for name in cv_results
+            if name.startswith("split")
+            and name.endswith(ending)
+            and name[len("split") : -len(ending)].isdigit()
+        ]
+        return np.stack(splits, axis=1)
+
+    def _complexities(self, cv_results: Mapping[str, Any]) -> NDArray[np.float64]:
+        complexity = self.complexity
+        found = []
+        for params in cv_results["params"]:
+            if isinstance(complexity, str) and complexity not in params:
+                raise ValueError(
+                    f"complexity must be one of the parameters {sorted(params)}, "
+                    f"got {complexity!r}."
+                )
+            value = complexity(params) if callable(complexity) else params[complexity]
+            # no limit, as None says for trees, is the most complex
+            unlimited = value is None
+            found.append(np.inf if unlimited else check_number("complexity", value, -np.inf))
+        return np.array(found)
 
 
 @dataclass(frozen=True)

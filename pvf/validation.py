@@ -12,9 +12,8 @@ import itertools
 import numbers
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, Self, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import pandas as pd
@@ -23,7 +22,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import gen_batches, gen_even_slices
-from sklearn.utils.metadata_routing import get_routing_for_object
 from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
@@ -57,7 +55,6 @@ from pvf._seeds import Seed, seed_sequence
 from pvf._text import shortened
 from pvf.perturbation import (
     JointPerturbation,
-    check_perturbation,
     fitted_perturbation,
     sampler_of,
 )
@@ -69,9 +66,9 @@ __all__ = [
     "PerturbationValidationResult",
     "PerturbationValidationResults",
     "break_tie",
+    "check_aggregate",
     "check_validation_data",
     "is_tied_best",
-    "perturbation_scorer",
     "perturbation_validation",
     "perturbed_counts",
     "quantile_of_rows",
@@ -425,7 +422,7 @@ def perturbation_validation(
     labels, given = check_validation_data(X, y, several=True), _named_scorings(scoring)
     check_integer("n_sets", n_sets, 1)
     check_integer("n_replicas", n_replicas, 1)
-    _check_aggregate(aggregate)
+    check_aggregate(aggregate)
     check_choice("tie_break", tie_break, TIE_BREAKS)
     check_bool("common_noise", common_noise)
     check_bool("progress", progress)
@@ -437,9 +434,11 @@ def perturbation_validation(
     scorers = tuple(BlockScorer(labels, check_scorer(one), params) for one in given.values())
 
     # The scorers' own errors and warnings come first, and once.
-    for one, name in zip(scorers, given, strict=True):
-        _try_scorer(one, given[name], candidates[0], X)
+    for one, of in zip(given.values(), scorers, strict=True):
+        _try_scorer(of, one, candidates[0], X)
     unperturbed = scores_on(scorers, candidates, X, 1)[:, :, 0]
+    for one, plain in zip(given.values(), unperturbed, strict=True):
+        _refuse_nan(plain[:, None], one, names, "the validation set as it is")
     sets = PerturbedSets(sampler, n_replicas, scorers)
     sets = replace(sets, n_rows=sets.rows_per_part(budget))
     own = names if isinstance(models, Mapping) else range(len(names))
@@ -447,22 +446,33 @@ def perturbation_validation(
     scores = _all_scores(sets, candidates, n_sets, seed, keys, n_jobs, budget, progress)
     results = PerturbationValidationResults()
     for (metric, one), plain, perturbed in zip(given.items(), unperturbed, scores, strict=True):
-        _refuse_nan(plain[:, None], one, names, "the validation set as it is")
         _refuse_nan(perturbed, one, names, "perturbed set {}")
         aggregated = _aggregate(perturbed, aggregate, names, one)
-        tied = tied_best(aggregated)
-        results[metric] = PerturbationValidationResult(
-            scores=perturbed,
-            aggregated=aggregated,
-            tied=tied,
-            best_index=break_tie(tied, tie_break, seed),
-            unperturbed=plain,
-            models=tuple(candidates),
-            names=tuple(names),
-            tie_break=tie_break,
-            seed=seed if seed.spawn_key or not isinstance(seed.entropy, int) else seed.entropy,
-        )
+        results[metric] = _result(perturbed, aggregated, plain, candidates, names, tie_break, seed)
     return results if isinstance(scoring, Mapping) else results[""]
+
+
+def _result(
+    scores: NDArray[np.float64],
+    aggregated: NDArray[np.float64],
+    unperturbed: NDArray[np.float64],
+    models: Sequence[Any],
+    names: Sequence[str],
+    tie_break: TieBreak,
+    seed: np.random.SeedSequence,
+) -> PerturbationValidationResult:
+    tied = tied_best(aggregated)
+    return PerturbationValidationResult(
+        scores=scores,
+        aggregated=aggregated,
+        tied=tied,
+        best_index=break_tie(tied, tie_break, seed),
+        unperturbed=unperturbed,
+        models=tuple(models),
+        names=tuple(names),
+        tie_break=tie_break,
+        seed=seed if seed.spawn_key or not isinstance(seed.entropy, int) else seed.entropy,
+    )
 
 
 def _named_scorings(scoring: Any) -> dict[str, Any]:
@@ -495,10 +505,11 @@ def _score_params(sample_weight: Any, score_params: Any, n_samples: int) -> dict
 def _try_scorer(one: BlockScorer, given: Any, model: Any, X: Any) -> None:
     try:
         score = one.scorer(model, X, one.y, **one.params)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         if one.params:
-            raise TypeError(
-                f"scoring {shown(given)} must take {sorted(one.params)}, which are given: {error}"
+            raise type(error)(
+                f"scoring {shown(given)} must take {sorted(one.params)}, which are given as "
+                f"sample_weight or score_params: {error}"
             ) from error
         raise
     one_number("scoring", score)
@@ -536,136 +547,6 @@ def _all_scores(
     for (group, block), part in zip(tasks, shown_parts, strict=True):
         scores[:, group, block] = part
     return scores
-
-
-def perturbation_scorer(
-    scoring: Scoring,
-    *,
-    perturbation: JointPerturbation,
-    n_sets: int = 100,
-    n_replicas: int = 7,
-    aggregate: Aggregate = 0.25,
-    random_state: int | np.random.SeedSequence | np.random.Generator | np.random.RandomState = 0,
-) -> PerturbationScorer:
-    """Return a scorer that perturbs the samples, for `GridSearchCV` and its kin.
-
-    Parameters
-    ----------
-    scoring, perturbation, n_sets, n_replicas, aggregate
-        As in `perturbation_validation`.
-    random_state : int, SeedSequence, Generator or RandomState, default=0
-        Seed. A generator is asked once, so that every candidate meets the same noise on a fold and
-        a second call gives the same score.
-
-    Returns
-    -------
-    callable
-        A scorer ``(estimator, X, y, sample_weight=None) -> float``: the aggregated score on
-        perturbed copies of X. It requests the metadata that ``scoring`` requests
-        (`set_score_request`), and hands them to it.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in `perturbation_validation`; an argument's kind and range are checked at once.
-
-    Notes
-    -----
-    `TunedThresholdClassifierCV` scores predictions and never shows a scorer the samples, so
-    nothing can be perturbed there, and it is refused. Search over thresholds instead, by
-    ``GridSearchCV(FixedThresholdClassifier(model), {"threshold": [0.1, 0.2]}, scoring=scorer)``.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import make_classification
-    >>> from sklearn.model_selection import GridSearchCV
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> import pvf
-    >>> X, y = make_classification(200, random_state=0)
-    >>> scorer = pvf.perturbation_scorer(
-    ...     "f1", perturbation=pvf.Perturbation(pvf.GaussianNoise(0.2)), n_sets=20
-    ... )
-    >>> tree = DecisionTreeClassifier(random_state=0)
-    >>> search = GridSearchCV(tree, {"max_depth": [1, 2, 8]}, scoring=scorer, cv=3)
-    >>> search.fit(X, y).best_params_
-    {'max_depth': 1}
-    """
-    seed: Any = random_state
-    if random_state is None:
-        raise TypeError(
-            "random_state must be a whole number, a SeedSequence, a Generator or a RandomState, so "
-            "that all candidates meet the same noise, got None."
-        )
-    if isinstance(random_state, np.random.Generator | np.random.RandomState):
-        seed = seed_sequence(random_state)
-    elif not isinstance(random_state, np.random.SeedSequence):
-        seed = check_integer("random_state", random_state, 0, None)
-    check_integer("n_sets", n_sets, 1)
-    check_integer("n_replicas", n_replicas, 1)
-    _check_aggregate(aggregate)
-    check_scorer(scoring)
-    check_perturbation(perturbation)
-    return PerturbationScorer(scoring, perturbation, n_sets, n_replicas, aggregate, seed)
-
-
-@dataclass(frozen=True)
-class PerturbationScorer:
-    """A scorer that is picklable and prints its settings."""
-
-    scoring: Scoring
-    perturbation: JointPerturbation
-    n_sets: int
-    n_replicas: int
-    aggregate: Aggregate
-    random_state: int | np.random.SeedSequence
-
-    def __call__(
-        self,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        **score_params: Any,
-    ) -> float:
-        # a fold of few rows may show one category only, and still gets its score
-        perturbation = fitted_perturbation(self.perturbation, X, constant="keep")
-        result = perturbation_validation(
-            [estimator],
-            X,
-            y,
-            perturbation=perturbation,
-            scoring=self.scoring,
-            n_sets=self.n_sets,
-            n_replicas=self.n_replicas,
-            aggregate=self.aggregate,
-            random_state=self.random_state,
-            sample_weight=sample_weight,
-            score_params=score_params,
-        )
-        return float(result.aggregated[0])
-
-    def get_metadata_routing(self) -> Any:
-        """Return what the scorer inside requests."""
-        return get_routing_for_object(check_scorer(self.scoring))
-
-    def set_score_request(self, **requests: bool | str | None) -> Self:
-        """Return a scorer that requests metadata for ``scoring``, such as weights."""
-        inner: Any = deepcopy(check_scorer(self.scoring))
-        if not hasattr(inner, "set_score_request"):
-            raise TypeError(
-                f"scoring {shown(self.scoring)} takes no requests: make it a scorer with "
-                "sklearn.metrics.make_scorer."
-            )
-        return replace(self, scoring=inner.set_score_request(**requests))
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("_score_func", "_sign", "_kwargs"):
-            raise AttributeError(
-                "This scorer perturbs the samples, and who asks for its metric alone, as "
-                "TunedThresholdClassifierCV does, has none to perturb: search over thresholds with "
-                "GridSearchCV(FixedThresholdClassifier(model), {'threshold': ...}, scoring=scorer)."
-            )
-        raise AttributeError(name)
 
 
 def tied_best(aggregated: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -822,7 +703,8 @@ def check_validation_data(X: Any, y: ArrayLike, *, several: bool = False) -> NDA
     return labels
 
 
-def _check_aggregate(aggregate: Any) -> None:
+def check_aggregate(aggregate: Any) -> None:
+    """Refuse what is neither a quantile nor a function of the scores."""
     if callable(aggregate) and not isinstance(aggregate, type):
         return
     if not isinstance(aggregate, numbers.Real):

@@ -31,8 +31,9 @@ from sklearn.preprocessing import StandardScaler
 from pvf.metrics import intervention_efficiency_score, intervention_efficiency_scorer
 from pvf.perturbation import GaussianNoise, Perturbation
 from pvf.pmv import pmv_scorer, with_random_states
+from pvf.scorer import perturbation_scorer
 from pvf.selection import Criterion, cross_validation_criterion, holdout_criterion
-from pvf.validation import is_tied_best, perturbation_scorer
+from pvf.validation import is_tied_best
 from studies.data import datasets
 from studies.kit.estimates import share_interval
 from studies.kit.study import Settings, Study, setting

@@ -5,6 +5,7 @@ fails here until it has a call that works and, where a strange value is meant to
 in `LEGAL`. Everything else must be refused at once, by an error that names the argument.
 """
 
+import copy
 import dataclasses
 import inspect
 import re
@@ -278,6 +279,43 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ),
 }
 
+#: Mechanisms that take a column of numbers, or the two labels; each method of theirs is called.
+MECHANISMS = {
+    "GaussianNoise": (pvf.GaussianNoise(0.1, low=-9.5, high=9.5), X[:, 0]),
+    "RelativeNoise": (pvf.RelativeNoise(0.1, low=-9.5, high=9.5), X[:, 0]),
+    "RoundingError": (pvf.RoundingError(0.1, low=-9.5, high=9.5), X[:, 0]),
+    "CorrelatedNoise": (pvf.CorrelatedNoise(np.eye(2)), X),
+    "NominalFlip": (pvf.NominalFlip(0.1), Y),
+    "OrdinalShift": (pvf.OrdinalShift(0.1, 1.0), Y),
+    "Misclassification": (pvf.Misclassification(np.eye(2), levels=[0, 1]), Y),
+    "Missingness": (pvf.Missingness(0.1), X[:, 0]),
+    "WhereObserved": (pvf.WhereObserved(pvf.GaussianNoise(0.1)), X[:, 0]),
+}
+for _name, (_mechanism, _column) in MECHANISMS.items():
+    _fitted = copy.deepcopy(_mechanism).fit(_column)
+    CALLS.setdefault(_name, (type(_mechanism), _mechanism.get_params(deep=False)))
+    _sampled = {"column": _column, "size": 2, "rng": np.random.default_rng(0)}
+    CALLS |= {
+        f"{_name}.fit": (copy.deepcopy(_mechanism).fit, {"column": _column}),
+        f"{_name}.prepare": (_fitted.prepare, {"column": _column}),
+        f"{_name}.sample": (_fitted.sample, _sampled),
+        f"{_name}.scaled": (_mechanism.scaled, {"factor": 0.5}),
+        f"{_name}.get_params": (_mechanism.get_params, {}),
+        f"{_name}.set_params": (copy.deepcopy(_mechanism).set_params, {}),
+    }
+    if hasattr(_fitted, "levels_"):
+        CALLS[f"{_name}.transition_probabilities"] = (_fitted.transition_probabilities, {})
+CALLS |= {
+    "Perturbation.get_params": (NOISE.get_params, {}),
+    "Perturbation.set_params": (pvf.Perturbation(Noise(0.2)).set_params, {}),
+    "Perturbation.scaled": (pvf.Perturbation(pvf.GaussianNoise(0.2)).scaled, {"factor": 0.5}),
+    "Perturbation.from_measurement_error": (
+        pvf.Perturbation.from_measurement_error,
+        {"errors": {"age": 1}, "bounds": {"age": (0, 1)}},
+    ),
+    "refit_by": (pvf.refit_by, {"rule": "pvf"}),
+}
+
 # --- Values that nobody can mean ----------------------------------------------------------------
 
 HOSTILE = {
@@ -502,6 +540,42 @@ REFUSED_BY_THE_ESTIMATOR = {"perturbed_model_validation:X"}
 
 # --- The table ----------------------------------------------------------------------------------
 
+_SHORTER, _ROOM = {"own, shorter"}, {"1.5", "-1", "10**30"}
+_STRONGER = {"1.5", "10**30"}
+_ANY = _SHORTER | GAPS | {"texts", "own, a cell of text", "own, an inf"}
+_COLUMNS = {
+    **dict.fromkeys(("GaussianNoise", "RelativeNoise", "RoundingError"), _SHORTER),
+    **dict.fromkeys(("NominalFlip", "OrdinalShift", "Misclassification"), _SHORTER),
+    "CorrelatedNoise": _SHORTER | GAPS,
+    "WhereObserved": _SHORTER | {"own, a nan"},
+    "Missingness": _ANY,
+}
+for _name, _taken in _COLUMNS.items():
+    for _method in ("fit", "prepare", "sample"):
+        _where = f"{_name}.{_method}:column"
+        LEGAL[_where] = LEGAL.get(_where, set()) | _taken
+    LEGAL[f"{_name}.scaled:factor"] = _STRONGER
+    LEGAL[f"{_name}.get_params:deep"] = {"bool"}
+for _name in ("Misclassification", "Missingness"):
+    LEGAL[f"{_name}.prepare:column"] = LEGAL[f"{_name}.prepare:column"] | {"empty"}
+for _name in ("GaussianNoise", "RelativeNoise", "RoundingError"):
+    LEGAL |= {f"{_name}:low": _ROOM - {"10**30"}, f"{_name}:high": _ROOM}
+LEGAL["GaussianNoise:low"] = _ROOM  # there is no upper bound
+for _method in ("fit", "prepare", "sample"):  # gaps pass through
+    LEGAL[f"Perturbation.{_method}:X"] = _SHORTER | GAPS
+LEGAL |= {
+    "RelativeNoise:share": {"0", *_STRONGER},
+    "RoundingError:step": _STRONGER,
+    "Misclassification:levels": {"texts"},
+    "WhereObserved:levels": {"texts"},
+    "Perturbation.get_params:deep": {"bool"},
+    "Perturbation.scaled:factor": _STRONGER,
+    "perturbation_validation:X": LEGAL.get("perturbation_validation:X", set()) | GAPS,
+    "perturbation_validation:progress": {"bool"},
+    "refit_by:metric": {"text"},
+    "refit_by:complexity": {"text"},
+}
+
 
 def public_callables() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Return the package's public functions, constructors and methods, by name."""
@@ -511,7 +585,7 @@ def public_callables() -> Iterator[tuple[str, Callable[..., Any]]]:
             yield name, member
         elif name in NOT_HELD and name != "ScoreLaw":
             continue
-        elif inspect.isclass(member) and not issubclass(member, dict):
+        elif inspect.isclass(member) and not getattr(member, "_is_protocol", False):
             if name not in NOT_HELD:
                 yield name, member
             for method, function in inspect.getmembers(member, callable):

@@ -145,15 +145,16 @@ def test_misclassification_follows_its_table():
 
 
 def test_the_largest_draw_never_makes_what_is_impossible():
-    """Rounding of sums (0.1 + 0.2 + 0.7 < 1) opens no level of probability 0."""
+    """Rounding of sums (ten times 0.1 is less than 1) opens no level of probability 0."""
 
     class Largest(np.random.Generator):
         def random(self, size):
             return np.full(size, np.nextafter(1, 0))
 
-    rows = np.tile([0.1, 0.2, 0.7, 0.0], (4, 1))
-    mechanism = pvf.Misclassification(rows, levels=[1, 2, 3, 4]).fit([1, 2, 3, 4])
-    assert mechanism.sample([1, 2, 3, 4], 1, Largest(np.random.PCG64(0))).tolist() == [[3] * 4]
+    levels = list(range(11))
+    rows = np.tile([0.1] * 10 + [0.0], (11, 1))
+    mechanism = pvf.Misclassification(rows, levels=levels).fit(levels)
+    assert mechanism.sample(levels, 1, Largest(np.random.PCG64(0))).tolist() == [[9] * 11]
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris, make_moons
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import accuracy_score
@@ -535,7 +537,7 @@ def test_scorer_checks_its_settings_at_once_and_can_be_pickled():
     """A bad setting is refused when the scorer is made, and workers can be sent one."""
     with pytest.raises(ValueError, match="noise_levels must lie in"):
         pmv_scorer(noise_levels=[0.1, 0.7])
-    with pytest.raises(TypeError, match="random_state must be a whole number, got None"):
+    with pytest.raises(TypeError, match=r"random_state must be a whole number.* got None"):
         pmv_scorer(random_state=None)
     scorer = pmv_scorer(n_repeats=2)
     assert pickle.loads(pickle.dumps(scorer)) == scorer
@@ -575,3 +577,23 @@ def test_bad_estimators_are_named(estimator, message, moons):
     """What is not a classifier ends in a TypeError."""
     with pytest.raises(TypeError, match=message):
         perturbed_model_validation(estimator, *moons, noise_levels=LEVELS)
+
+
+def test_models_that_are_not_refitted_are_refused(moons):
+    """PMV refits on flipped labels, which a frozen model does not, wherever it stands."""
+    X, y = moons
+    frozen = FrozenEstimator(DecisionTreeClassifier().fit(X, y))
+    for model in (frozen, CalibratedClassifierCV(frozen), make_pipeline(StandardScaler(), frozen)):
+        with pytest.raises(TypeError, match=r"estimator must be refitted.*FrozenEstimator"):
+            perturbed_model_validation(model, X, y, noise_levels=[0, 0.2])
+
+
+def test_scorer_refuses_weights_and_takes_generators(moons):
+    """Weights are refused, not dropped; a generator is asked once."""
+    X, y = moons
+    tree = DecisionTreeClassifier(max_depth=2)
+    with pytest.raises(ValueError, match="sample_weight must be None: PMV"):
+        pmv_scorer()(tree, X, y, sample_weight=np.ones(len(y)))
+    scorer = pmv_scorer(noise_levels=[0, 0.3], random_state=np.random.default_rng(3))
+    assert scorer(tree, X, y) == scorer(tree, X, y)
+    assert "slope" in repr(perturbed_model_validation(tree, X, y, noise_levels=[0, 0.3]))

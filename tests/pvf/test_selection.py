@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import f1_score
-from sklearn.model_selection import StratifiedKFold, train_test_split
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -143,3 +143,87 @@ def test_bad_arguments_are_named(call, error, message):
     """A bad argument ends in an error with its name."""
     with pytest.raises(error, match=message):
         call()
+
+
+CV_RESULTS = {
+    "params": [{"depth": depth} for depth in (9, 1, 3, None)],
+    "mean_test_score": None,
+    "split0_test_score": np.array([0.90, 0.70, 0.91, np.nan]),
+    "split1_test_score": np.array([0.80, 0.72, 0.77, 0.9]),
+    "split2_test_score": np.array([0.95, 0.71, 0.93, 0.9]),
+}
+# means 0.8833, 0.71, 0.87, nan; the best one's standard error is 0.0441
+
+
+@pytest.mark.parametrize(
+    ("rule", "complexity", "expected"),
+    [
+        ("pvf", None, 0),
+        ("one_standard_error", "depth", 2),
+        ("one_standard_error", lambda params: -(params["depth"] or 99), 0),
+        ("most_stable", None, 0),
+    ],
+)
+def test_rules_of_refitting_by_hand(rule, complexity, expected):
+    """Each rule takes the candidate that arithmetic by hand says; one that failed loses."""
+    chooses = pvf.refit_by(rule, complexity=complexity)
+    assert chooses(CV_RESULTS) == expected
+    twins = {name: np.tile(value, 2) for name, value in CV_RESULTS.items() if "split" in name}
+    doubled = {**CV_RESULTS, **twins, "params": CV_RESULTS["params"] * 2}
+    assert chooses(doubled) == expected  # the first of equals
+
+
+def test_refitting_ties_go_to_the_simplest_and_stability_is_among_the_good():
+    """PVF's ties within rounding go to the simplest; the steadiest of all may be too poor."""
+    tied = {**CV_RESULTS, "params": [{"depth": depth} for depth in (9, 1, 3, 2)]}
+    for split in range(3):
+        tied[f"split{split}_test_score"] = np.array([0.3, 0.1 + 0.2, 0.2, 0.3])
+    assert pvf.refit_by("pvf")(tied) == 0
+    assert pvf.refit_by("pvf", complexity="depth")(tied) == 1
+    steady = {**CV_RESULTS, "split1_test_score": np.array([0.80, 0.72, 0.90, 0.9])}
+    steady["split2_test_score"] = np.array([0.97, 0.71, 0.90, 0.9])
+    assert pvf.refit_by("most_stable")(steady) == 2
+
+
+def test_refit_by_in_a_search_with_pvf(data):
+    """In a search of several metrics the named one decides."""
+    X, y = data
+    noise = pvf.Perturbation(pvf.GaussianNoise(0.3))
+    scoring = {"f1": "f1_macro", "pvf": pvf.perturbation_scorer("f1_macro", perturbation=noise)}
+    rule = pvf.refit_by("pvf", metric="pvf")
+    tree = DecisionTreeClassifier(random_state=0)
+    search = GridSearchCV(tree, {"max_depth": [1, 3]}, scoring=scoring, refit=rule, cv=2).fit(X, y)
+    assert search.best_index_ == search.cv_results_["mean_test_pvf"].argmax()
+    with pytest.raises(ValueError, match=r"metric must be one of the search's \['f1', 'pvf'\]"):
+        pvf.refit_by("pvf")(search.cv_results_)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        ({"rule": "best"}, ValueError, "rule must be one of"),
+        ({"rule": "one_standard_error"}, ValueError, "complexity must say which"),
+        ({"rule": "pvf", "complexity": 3}, TypeError, "complexity must be a parameter's name"),
+        ({"rule": "pvf", "metric": 3}, TypeError, "metric must be a text"),
+    ],
+)
+def test_bad_rules_of_refitting_are_named(arguments, error, says):
+    """A rule that cannot work is refused before the search."""
+    with pytest.raises(error, match=says):
+        pvf.refit_by(**arguments)
+
+
+def test_refitting_without_what_it_needs():
+    """No such parameter, a single split, or no score at all."""
+    with pytest.raises(ValueError, match=r"complexity must be one of the parameters \['depth'\]"):
+        pvf.refit_by("one_standard_error", complexity="width")(CV_RESULTS)
+    single = {
+        name: v
+        for name, v in CV_RESULTS.items()
+        if name not in ("split1_test_score", "split2_test_score")
+    }
+    with pytest.raises(ValueError, match="needs two splits or more"):
+        pvf.refit_by("most_stable")(single)
+    lost = {**CV_RESULTS, "split0_test_score": np.full(4, np.nan)}
+    with pytest.raises(ValueError, match="no candidate has a finite mean"):
+        pvf.refit_by("pvf")(lost)

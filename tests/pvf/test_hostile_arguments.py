@@ -92,6 +92,8 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "ScoreLaw.cdf": (LAW.cdf, {"score": np.array([0.2, 0.5])}),
     "ScoreLaw.of_quantile": (LAW.of_quantile, {"q": 0.25, "n_sets": 3}),
     "ScoreLaw.quantile": (LAW.quantile, {"q": 0.25}),
+    "ScoreLaw.plot": (LAW.plot, {}),
+    "ScoreLaw.samples": (LAW.samples, {}),
     "ScoreLaw.to_frame": (LAW.to_frame, {}),
     "GaussianNoise": (pvf.GaussianNoise, {"scale": 0.1}),
     "GaussianNoise.fit": (pvf.GaussianNoise(0.1).fit, {"column": X[:, 0]}),

@@ -256,6 +256,24 @@ class _CategoryChange(CellMechanism):
         changed[leaves] = target
         return changed
 
+    def transition_probabilities(self) -> NDArray[np.float64]:
+        """Return the probability of each perturbed level, given the level as it is.
+
+        Returns
+        -------
+        ndarray of shape (n_levels, n_levels)
+            Row: the level as it is, column: the perturbed one, in the order of ``levels_``.
+
+        Raises
+        ------
+        NotFittedError
+            `fit` has not been called.
+        """
+        if not hasattr(self, "levels_"):
+            raise NotFittedError(f"This {type(self).__name__} is not fitted: call fit first.")
+        stays = (1 - self.probability) * np.eye(len(self.levels_))
+        return stays + self.probability * self._leaving_probabilities()
+
     @abstractmethod
     def _learn_levels(self, series: pd.Series) -> pd.Index:
         """Return all levels of a column without missing values."""

@@ -116,6 +116,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         pvf.NominalFlip(0.1).fit(Y).sample,
         {"column": Y, "size": 2, "rng": np.random.default_rng(0)},
     ),
+    "NominalFlip.transition_probabilities": (
+        pvf.NominalFlip(0.1).fit(Y).transition_probabilities,
+        {},
+    ),
     "OrdinalShift": (
         pvf.OrdinalShift,
         {"probability": 0.1, "decay": 1.0, "order": ["a", "b"], "values": np.array([0.0, 1.5])},
@@ -125,6 +129,10 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "OrdinalShift.sample": (
         pvf.OrdinalShift(0.1, 1).fit(Y).sample,
         {"column": Y, "size": 2, "rng": np.random.default_rng(0)},
+    ),
+    "OrdinalShift.transition_probabilities": (
+        pvf.OrdinalShift(0.1, 1).fit(Y).transition_probabilities,
+        {},
     ),
     "Perturbation": (pvf.Perturbation, {"mechanisms": pvf.GaussianNoise(0.1)}),
     "Perturbation.fit": (pvf.Perturbation(pvf.GaussianNoise(0.1)).fit, {"X": X}),

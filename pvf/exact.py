@@ -1,0 +1,432 @@
+"""Exact laws of perturbed scores: nothing is drawn where the law is known.
+
+A perturbed set's score by counts depends on its true and false positives alone, which are sums of
+independent binomials: k copies of each sample, each flagged with the sample's flip probability.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from scipy import signal, stats
+
+from pvf._checks import (
+    check_choice,
+    check_column,
+    check_integer,
+    check_interval,
+    check_label,
+    check_number,
+    check_samples,
+    check_scorer,
+    check_shape,
+)
+from pvf._flip import Noise, NoLawError, law_of_flags
+from pvf._seeds import generator_of
+from pvf.metrics import count_metric
+from pvf.perturbation import Perturbation
+
+METHODS = ("auto", "exact", "sample")
+_TAIL = 1e-13  # of a law of counts, left out at each end where the joint law would be large
+_MOST_PAIRS = 2**18
+_DIRECT = 1000  # counts up to which laws are convolved by plain sums
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FlipProbability:
+    """How likely a perturbed copy of each sample is flagged; `numpy.asarray` gives the numbers.
+
+    Attributes
+    ----------
+    probability : ndarray of shape (n_samples,)
+    standard_error : ndarray of shape (n_samples,)
+        0 where ``exact``; else an upper bound on each estimate's standard error.
+    exact : bool
+        Whether the law is known, so that nothing was drawn.
+    """
+
+    probability: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
+    exact: bool
+
+    def __post_init__(self) -> None:
+        """Check that the parts fit together."""
+        probability = check_interval("probability", self.probability, 0, 1)
+        check_shape("probability", probability, (-1,))
+        error = check_interval("standard_error", self.standard_error, 0, np.inf)
+        check_shape("standard_error", error, probability.shape, as_in="probability")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.probability, dtype=dtype, copy=copy)
+
+    def __len__(self) -> int:
+        return len(self.probability)
+
+    def __repr__(self) -> str:
+        how = "exact" if self.exact else f"standard error up to {self.standard_error.max():.2g}"
+        return f"FlipProbability({len(self)} samples, {how})"
+
+
+def flip_probability(
+    model: Any,
+    X: Any,
+    perturbation: Perturbation,
+    *,
+    pos_label: Any = None,
+    method: str = "auto",
+    n_draws: int = 1000,
+    random_state: Any = None,
+) -> FlipProbability:
+    """Return, for each sample, the probability that a perturbed copy is flagged.
+
+    Exact for linear classifiers and single trees of two classes under Gaussian noise, nominal
+    flips and ordinal shifts, without a pipeline around them; drawn for everything else.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    X : frame or array of shape (n_samples, n_features)
+    perturbation : Perturbation
+        If it is not fitted, a copy is fitted on ``X``.
+    pos_label : label, optional
+        What counts as flagged; the second of the model's ``classes_`` by default.
+    method : {"auto", "exact", "sample"}, default="auto"
+        Whether the law is taken where it is known, must be known, or copies are drawn.
+    n_draws : int, default=1000
+        Copies of each sample, where they are drawn.
+    random_state : int, SeedSequence, Generator, RandomState or None
+        Seed of the draws.
+
+    Returns
+    -------
+    FlipProbability
+
+    Raises
+    ------
+    ValueError, TypeError
+        An argument is of the wrong kind, or ``method="exact"`` finds no law.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import pvf
+    >>> X = np.arange(4.0)[:, None]
+    >>> stump = DecisionTreeClassifier(max_depth=1).fit(X, [0, 0, 1, 1])
+    >>> noise = pvf.Perturbation(pvf.GaussianNoise(1.0))
+    >>> np.asarray(flip_probability(stump, X, noise)).round(3)
+    array([0.067, 0.309, 0.691, 0.933])
+    """
+    check_choice("method", method, METHODS)
+    check_integer("n_draws", n_draws, 2)
+    check_samples("X", X)
+    if isinstance(model, type) or not hasattr(model, "predict"):
+        raise TypeError(f"model must be a fitted classifier, got {model!r}.")
+    classes = getattr(model, "classes_", None)
+    if pos_label is None and classes is None:
+        raise ValueError("pos_label must name the case, since model has no classes_.")
+    case = classes[-1] if pos_label is None else check_label("pos_label", pos_label)  # type: ignore[index]
+    if classes is not None and case not in classes:
+        raise ValueError(f"pos_label must be one of {list(classes)}, got {pos_label!r}.")
+    perturbation = _fitted(perturbation, X)
+    model.predict(X)  # its own errors come first
+    if method != "sample":
+        try:
+            law = law_of_flags(model, Noise(perturbation, X))
+            law = law if case == classes[-1] else 1 - law  # type: ignore[index]
+            return FlipProbability(law, np.zeros_like(law), exact=True)
+        except NoLawError as error:
+            if method == "exact":
+                raise ValueError(f"method='exact': {error}; take 'auto' or 'sample'.") from error
+    rng = generator_of(random_state)
+    n_samples, per_block = len(X), max(1, 200_000 // len(X))
+    hits, done = np.zeros(n_samples), 0
+    while done < n_draws:
+        size = min(per_block, n_draws - done)
+        flagged = np.asarray(model.predict(perturbation.sample(X, size, rng))) == case
+        hits += flagged.reshape(size, n_samples).sum(axis=0)
+        done += size
+    smoothed = (hits + 1) / (n_draws + 2)  # so that no error is 0 where nothing was seen
+    error_of = np.sqrt(smoothed * (1 - smoothed) / n_draws)
+    return FlipProbability(hits / n_draws, error_of, exact=False)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreLaw:
+    """The law of a model's score on a perturbed set.
+
+    Attributes
+    ----------
+    support : ndarray of shape (n_values,)
+        Scores, ascending.
+    probabilities : ndarray of shape (n_values,)
+    flips : FlipProbability or None
+        The law's source.
+    error : float
+        How much probability was left out, at most.
+    """
+
+    support: NDArray[np.float64]
+    probabilities: NDArray[np.float64]
+    flips: FlipProbability | None = None
+    error: float = 0.0
+
+    def __repr__(self) -> str:
+        how = "exact" if not self.error else f"cdf within {self.error:.1g}"
+        return f"ScoreLaw(mean {self.mean:.4g}, {len(self.support)} values, {how})"
+
+    @property
+    def mean(self) -> float:
+        """The expected score."""
+        return float(self.support @ self.probabilities)
+
+    def cdf(self, score: ArrayLike) -> NDArray[np.float64]:
+        """Return the probability of a score at most this, one for each given."""
+        below = np.concatenate([[0.0], np.cumsum(self.probabilities)])
+        scores = np.asarray(score, dtype=np.float64)
+        found = below[np.searchsorted(self.support, scores, side="right")]
+        return np.minimum(found, 1)
+
+    def quantile(self, q: float) -> float:
+        """Return the least score that the law stays at or below with probability q."""
+        check_number("q", q, 0, 1)
+        index = np.searchsorted(np.cumsum(self.probabilities), q - 1e-12)
+        return float(self.support[min(int(index), len(self.support) - 1)])
+
+    def of_quantile(self, q: float, n_sets: int) -> ScoreLaw:
+        """Return the law of `numpy.quantile` (linear) of the scores of ``n_sets`` sets."""
+        check_number("q", q, 0, 1)
+        check_integer("n_sets", n_sets, 1, 2000)  # beyond, factors would overflow
+        place = (n_sets - 1) * q
+        rank, share = int(place) + 1, place - int(place)
+        upto = np.minimum(np.cumsum(self.probabilities), 1)
+        upto[-1] = 1
+        before = np.concatenate([[0.0], upto[:-1]])
+        at = stats.binom.sf(rank - 1, n_sets, upto) - stats.binom.sf(rank - 1, n_sets, before)
+        if share == 0:
+            return _merged(self.support, np.maximum(at, 0), self.flips, self.error * n_sets)
+        # Neighbours in rank at a < b: exactly ``rank`` scores up to a, the others from b on.
+        log_choose = float(stats.binom.logpmf(rank, n_sets, 0.5)) + n_sets * np.log(2)
+        some = np.exp(log_choose / 2)
+        first = some * (upto**rank - before**rank)
+        rest = n_sets - rank
+        second = some * ((1 - before) ** rest - np.maximum(1 - upto, 0) ** rest)
+        apart = np.triu(np.outer(first, second), 1)
+        same = np.maximum(at - apart.sum(axis=1), 0)
+        low, high = np.nonzero(apart > 0)
+        between = (1 - share) * self.support[low] + share * self.support[high]
+        values = np.concatenate([self.support, between])
+        chances = np.concatenate([same, apart[low, high]])
+        return _merged(values, chances, self.flips, self.error * n_sets)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the law as a table of scores and probabilities."""
+        return pd.DataFrame({"score": self.support, "probability": self.probabilities})
+
+
+def score_law(
+    model: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    perturbation: Perturbation,
+    scoring: str | Callable[..., Any],
+    n_replicas: int = 7,
+    pos_label: Any = None,
+) -> ScoreLaw:
+    """Return the exact law of a model's score on a perturbed set.
+
+    Parameters
+    ----------
+    model, X, perturbation
+        As in `flip_probability`, which must be exact.
+    y : array-like of shape (n_samples,)
+        Labels of two classes.
+    scoring : str or callable
+        A scorer that counts right and wrong predictions (accuracy, balanced accuracy, precision,
+        recall, F-beta, Intervention Efficiency), or a function of (tp, fp, n_pos, n_neg).
+    n_replicas : int, default=7
+        Number k of copies of each sample in a set.
+    pos_label : label, optional
+        The case of a function of counts; the larger label by default.
+
+    Returns
+    -------
+    ScoreLaw
+
+    Raises
+    ------
+    ValueError, TypeError
+        The model or the metric has no known law, or an argument is of the wrong kind.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> import pvf
+    >>> X, y = np.arange(4.0)[:, None], np.array([0, 0, 1, 1])
+    >>> stump = DecisionTreeClassifier(max_depth=1).fit(X, y)
+    >>> noise = pvf.Perturbation(pvf.GaussianNoise(1.0))
+    >>> law = score_law(stump, X, y, perturbation=noise, scoring="accuracy")
+    >>> round(law.mean, 3), round(law.quantile(0.25), 3)
+    (0.812, 0.75)
+    """
+    arguments: dict[str, Any] = {"perturbation": perturbation, "scoring": scoring}
+    return score_laws([model], X, y, **arguments, n_replicas=n_replicas, pos_label=pos_label)[0]
+
+
+def score_laws(
+    models: Sequence[Any],
+    X: Any,
+    y: ArrayLike,
+    *,
+    perturbation: Perturbation,
+    scoring: str | Callable[..., Any],
+    n_replicas: int = 7,
+    pos_label: Any = None,
+) -> list[ScoreLaw]:
+    """Return the law of each model's score; checks and metric are done once for all.
+
+    Parameters
+    ----------
+    models : list of fitted classifiers
+    X, y, perturbation, scoring, n_replicas, pos_label
+        As in `score_law`.
+
+    Returns
+    -------
+    list of ScoreLaw
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in `score_law`.
+    """
+    labels = check_column("y", y)
+    check_samples("X", X, len(labels))
+    check_integer("n_replicas", n_replicas, 1)
+    classes = np.unique(labels)
+    if len(classes) != 2:
+        raise ValueError(f"y must have two classes, got {classes.tolist()}.")
+    case, metric = _metric(scoring, classes, pos_label)
+    is_case = labels == case
+    try:
+        noise = Noise(_fitted(perturbation, X), X)
+    except NoLawError as error:
+        raise ValueError(f"perturbation: {error}; draw sets instead.") from error
+    laws = []
+    for model in models:
+        if not np.array_equal(getattr(model, "classes_", ()), classes):
+            raise ValueError(f"model must have the classes {classes.tolist()} of y.")
+        try:
+            law = law_of_flags(model, noise)
+        except NoLawError as error:
+            raise ValueError(f"model: {error}; draw sets instead.") from error
+        law = law if case == classes[1] else 1 - law
+        flips = FlipProbability(law, np.zeros_like(law), exact=True)
+        laws.append(_law_of_counts(flips, is_case, n_replicas, metric))
+    return laws
+
+
+def _law_of_counts(
+    flips: FlipProbability,
+    is_case: NDArray[np.bool_],
+    n_replicas: int,
+    metric: Callable[..., Any],
+) -> ScoreLaw:
+    chances = flips.probability
+    tp, fp = (_counts_law(chances[group], n_replicas) for group in (is_case, ~is_case))
+    is_large = len(tp) * len(fp) > _MOST_PAIRS
+    error = 4 * _TAIL * is_large + sum(_rounding(len(law)) for law in (tp, fp))
+    (tp_start, tp), (fp_start, fp) = (_window(law, is_large) for law in (tp, fp))
+    n_pos, n_neg = n_replicas * int(is_case.sum()), n_replicas * int((~is_case).sum())
+    grid = np.ogrid[tp_start : tp_start + len(tp), fp_start : fp_start + len(fp)]
+    scores = np.broadcast_to(metric(*grid, n_pos, n_neg), (len(tp), len(fp)))
+    return _merged(np.ravel(scores), np.outer(tp, fp).ravel(), flips, error)
+
+
+def _metric(scoring: Any, classes: NDArray[Any], pos_label: Any) -> tuple[Any, Callable[..., Any]]:
+    """Return the case label and the score as a function of counts."""
+    names: list[str] = []
+    if callable(scoring) and not isinstance(scoring, type):
+        try:
+            names = list(inspect.signature(scoring).parameters)[:4]
+        except (TypeError, ValueError):
+            names = []
+    if names == ["tp", "fp", "n_pos", "n_neg"]:
+        case = classes[1] if pos_label is None else check_label("pos_label", pos_label)
+        if case not in classes:
+            raise ValueError(f"pos_label must be one of {classes.tolist()}, got {pos_label!r}.")
+        return case, scoring  # type: ignore[return-value]
+    found = count_metric(check_scorer(scoring), classes)
+    if found is None:
+        raise ValueError(
+            f"scoring {scoring!r} is no known function of true and false positives; draw sets with "
+            "perturbation_validation, or give a function of (tp, fp, n_pos, n_neg)."
+        )
+    if pos_label is not None and pos_label != found[0]:
+        raise ValueError(f"pos_label is {found[0]!r} by scoring, got {pos_label!r}.")
+    return found
+
+
+def _counts_law(chances: NDArray[np.float64], n_replicas: int) -> NDArray[np.float64]:
+    """Return the law of the sum of Bin(k, p) over samples, by pairwise convolution."""
+    counts = np.arange(n_replicas + 1)
+    laws = list(stats.binom.pmf(counts, n_replicas, chances[:, None]))
+    while len(laws) > 1:
+        pairs = zip(laws[::2], laws[1::2], strict=False)
+        odd = laws[-1:] if len(laws) % 2 else []
+        laws = [_convolved(a, b) for a, b in pairs] + odd
+    return laws[0] / laws[0].sum()
+
+
+def _rounding(n_counts: int) -> float:
+    """Return what the FFT's rounding may add up to over a law; direct sums lose nothing."""
+    return 0.0 if n_counts <= _DIRECT else float(np.finfo(float).eps * n_counts * np.log2(n_counts))
+
+
+def _convolved(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+    if len(a) + len(b) <= _DIRECT:
+        return np.convolve(a, b)
+    return np.maximum(signal.fftconvolve(a, b), 0)
+
+
+def _window(law: NDArray[np.float64], cut: bool) -> tuple[int, NDArray[np.float64]]:
+    """Return where a law begins, and the law, without its tails."""
+    if not cut:
+        return 0, law
+    start = int(np.searchsorted(np.cumsum(law), _TAIL))
+    end = len(law) - int(np.searchsorted(np.cumsum(law[::-1]), _TAIL))
+    return start, law[start:end]
+
+
+def _merged(
+    scores: NDArray[np.float64],
+    chances: NDArray[np.float64],
+    flips: FlipProbability | None,
+    error: float,
+) -> ScoreLaw:
+    """Return a law in which scores that differ by rounding alone are one."""
+    some = chances > 0
+    scores, chances = np.asarray(scores, dtype=np.float64)[some], chances[some]
+    if np.isnan(scores).any():
+        raise ValueError("scoring gave NaN for counts that can occur; it must give a number.")
+    order = np.argsort(scores)
+    scores, chances = scores[order], chances[order]
+    with np.errstate(invalid="ignore"):
+        gaps = np.diff(scores) > 1e-12 * np.maximum(1, np.abs(scores[1:]))
+    starts = np.concatenate([[0], np.flatnonzero(gaps) + 1])
+    return ScoreLaw(scores[starts], np.add.reduceat(chances, starts), flips, error)
+
+
+def _fitted(perturbation: Any, X: Any) -> Perturbation:
+    if not isinstance(perturbation, Perturbation):
+        raise TypeError(f"perturbation must be a Perturbation, got {perturbation!r}.")
+    if hasattr(perturbation, "mechanisms_"):
+        return perturbation
+    return copy.copy(perturbation).fit(X)

@@ -1,0 +1,132 @@
+"""Laws of flips and scores against enumeration and against drawn sets."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer
+from sklearn.tree import DecisionTreeClassifier
+
+import pvf
+from pvf import counts
+from pvf.exact import ScoreLaw, flip_probability, score_law
+
+RNG = np.random.default_rng(0)
+X = np.column_stack([RNG.normal(size=(60, 2)), RNG.integers(3, size=60), RNG.integers(2, size=60)])
+Y = (X[:, 0] + X[:, 2] + RNG.normal(size=60) > 1).astype(int)
+MECHANISMS = {
+    0: pvf.GaussianNoise(0.3),
+    1: pvf.GaussianNoise(1.5),
+    2: pvf.OrdinalShift(0.3, 0.5),
+    3: pvf.NominalFlip(0.2),
+}
+NOISE = pvf.Perturbation(MECHANISMS).fit(X)
+FEW = np.r_[np.flatnonzero(Y == 0)[:6], np.flatnonzero(Y == 1)[:5]]
+MODELS = {
+    "logistic": LogisticRegression().fit(X, Y),
+    "tree": DecisionTreeClassifier(max_depth=5, random_state=0).fit(X, Y),
+    "deep tree": DecisionTreeClassifier(random_state=1).fit(X, Y),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("scoring", ["f1", "accuracy", "precision", "ie"])
+def test_law_is_that_of_drawn_sets(name, scoring):
+    """20,000 drawn sets have the law's scores as often as it says."""
+    scorer = pvf.intervention_efficiency_scorer(0.3) if scoring == "ie" else get_scorer(scoring)
+    settings = {"perturbation": NOISE, "scoring": scorer, "n_replicas": 2}
+    law = score_law(MODELS[name], X[FEW], Y[FEW], **settings)
+    drawn = pvf.perturbation_validation(
+        [MODELS[name]], X[FEW], Y[FEW], n_sets=20_000, random_state=3, **settings
+    ).scores[0]
+    assert law.probabilities.sum() == pytest.approx(1)
+    assert abs(drawn.mean() - law.mean) < 5 * drawn.std() / np.sqrt(len(drawn))
+    place = np.abs(law.support - drawn[:, None]).argmin(axis=1)
+    np.testing.assert_allclose(law.support[place], drawn, rtol=1e-9)
+    seen = np.bincount(place, minlength=len(law.support))
+    often = law.probabilities * len(drawn) >= 5
+    seen = np.append(seen[often], seen[~often].sum())
+    expected = np.append(law.probabilities[often], law.probabilities[~often].sum()) * len(drawn)
+    seen, expected = seen[expected > 0], expected[expected > 0]
+    assert stats.chisquare(seen, expected * seen.sum() / expected.sum()).pvalue > 1e-4
+
+
+def test_law_of_flips_alone_is_enumerated():
+    """With categories only, every perturbed set of two samples is listed."""
+    x = np.array([[0, 1], [1, 0], [1, 1], [0, 0]])
+    y = np.array([0, 1, 1, 0])
+    flips = pvf.Perturbation(pvf.NominalFlip(0.3)).fit(x)
+    tree = DecisionTreeClassifier(random_state=0).fit(x, [1, 1, 0, 0])
+    law = score_law(tree, x[:2], y[:2], perturbation=flips, scoring="accuracy", n_replicas=1)
+    chances = {}
+    for change in itertools.product([0, 1], repeat=4):
+        moved = x[:2] ^ np.reshape(change, (2, 2))
+        chance = np.prod([0.3 if moves else 0.7 for moves in change])
+        score = (tree.predict(moved) == y[:2]).mean()
+        chances[score] = chances.get(score, 0) + chance
+    assert dict(zip(law.support, law.probabilities, strict=True)) == pytest.approx(chances)
+
+
+@pytest.mark.parametrize(("q", "n_sets"), [(0.25, 4), (0.25, 5), (0.5, 2), (1, 3), (0, 3)])
+def test_quantile_of_few_sets_is_enumerated(q, n_sets):
+    """The law of NumPy's quantile of M scores is that of all M-tuples of scores."""
+    law = ScoreLaw(np.array([0.0, 1.0, 4.0]), np.array([0.2, 0.5, 0.3]))
+    chances = {}
+    for picked in itertools.product(range(3), repeat=n_sets):
+        value = round(float(np.quantile(law.support[list(picked)], q)), 9)
+        chances[value] = chances.get(value, 0) + law.probabilities[list(picked)].prod()
+    found = law.of_quantile(q, n_sets)
+    assert dict(zip(found.support.round(9), found.probabilities, strict=True)) == pytest.approx(
+        chances, abs=1e-12
+    )
+
+
+def test_flips_by_counts_in_a_frame():
+    """A frame with text levels needs numbers; drawn flips agree with exact ones elsewhere."""
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    noise = pvf.Perturbation(dict(zip("abcd", MECHANISMS.values(), strict=True))).fit(frame)
+    model = LogisticRegression().fit(frame, Y)
+    exact = flip_probability(model, frame, noise, method="exact")
+    drawn = flip_probability(model, frame, noise, method="sample", n_draws=4000, random_state=0)
+    assert (np.abs(np.asarray(exact) - np.asarray(drawn)) < 5 * drawn.standard_error).all()
+    assert "exact" in repr(exact)
+    assert "standard error" in repr(drawn)
+    other = flip_probability(model, frame, noise, pos_label=0)
+    np.testing.assert_allclose(np.asarray(other), 1 - np.asarray(exact))
+
+
+def test_function_of_counts_and_many_samples():
+    """A function of counts is taken; a large law keeps its mean and says its error."""
+    many, labels = np.tile(X, (50, 1)), np.tile(Y, 50)
+    law = score_law(MODELS["tree"], many, labels, perturbation=NOISE, scoring=counts.accuracy)
+    chance = np.asarray(flip_probability(MODELS["tree"], many, NOISE))
+    assert law.mean == pytest.approx(np.where(labels == 1, chance, 1 - chance).mean(), abs=1e-9)
+    assert law.error < 1e-9
+    assert "within" in repr(law)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"scoring": "roc_auc"}, "scoring"),
+        ({"scoring": "f1", "n_replicas": 0}, "n_replicas"),
+        ({"scoring": "f1", "y": np.zeros(60)}, "two classes"),
+    ],
+)
+def test_what_has_no_law_is_refused(settings, message):
+    """Metrics beyond counts and labels of one class are refused by name."""
+    arguments = {"X": X, "y": Y, "perturbation": NOISE} | settings
+    with pytest.raises(ValueError, match=message):
+        score_law(MODELS["tree"], **arguments)
+
+
+def test_models_without_a_law():
+    """A forest is drawn by default, and refused where the law is demanded."""
+    forest = RandomForestClassifier(5, random_state=0).fit(X, Y)
+    assert not flip_probability(forest, X, NOISE, n_draws=50).exact
+    with pytest.raises(ValueError, match="no exact law is known for RandomForestClassifier"):
+        flip_probability(forest, X, NOISE, method="exact")

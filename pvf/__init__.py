@@ -1,5 +1,6 @@
 """Reproducible model selection under the Rashomon effect."""
 
+from pvf.exact import FlipProbability, ScoreLaw, flip_probability, score_law
 from pvf.metrics import (
     InterventionEfficiencyDisplay,
     intervention_efficiency,
@@ -31,6 +32,7 @@ from pvf.validation import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "FlipProbability",
     "GaussianNoise",
     "InterventionEfficiencyDisplay",
     "ModelCard",
@@ -40,10 +42,12 @@ __all__ = [
     "Perturbation",
     "PerturbationValidationResult",
     "PerturbedModelValidationResult",
+    "ScoreLaw",
     "ambiguity",
     "capacity_tail",
     "decisions",
     "discrepancy",
+    "flip_probability",
     "greedy_subset",
     "intervention_efficiency",
     "intervention_efficiency_counts",
@@ -58,4 +62,5 @@ __all__ = [
     "pmv_scorer",
     "rashomon_capacity",
     "rashomon_set",
+    "score_law",
 ]

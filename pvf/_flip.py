@@ -10,7 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtr
+from sklearn.compose import ColumnTransformer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import (
     LogisticRegression,
     LogisticRegressionCV,
@@ -19,11 +21,27 @@ from sklearn.linear_model import (
     RidgeClassifierCV,
     SGDClassifier,
 )
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    StandardScaler,
+)
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
 from pvf._checks import check_table
-from pvf.perturbation import GaussianNoise, NominalFlip, OrdinalShift, Perturbation
+from pvf.perturbation import (
+    GaussianNoise,
+    NominalFlip,
+    OrdinalShift,
+    Perturbation,
+    transition_probabilities,
+)
 
 Array = NDArray[np.float64]
 MOST_LEVELS = 2**14  # combinations of levels that a linear model's law may sum over
@@ -39,6 +57,17 @@ LINEAR = (
     SGDClassifier,
 )
 TREES = (DecisionTreeClassifier, ExtraTreeClassifier)
+#: Transformers that make each feature of one column only.
+SEEN_THROUGH = (
+    MaxAbsScaler,
+    MinMaxScaler,
+    OneHotEncoder,
+    OrdinalEncoder,
+    RobustScaler,
+    SimpleImputer,
+    StandardScaler,
+)
+CHANGES = (NominalFlip, OrdinalShift)
 
 
 class NoLawError(ValueError):
@@ -59,10 +88,7 @@ class Noise:
             bounded = any(getattr(mechanism, end, None) is not None for end in bounds)
             if isinstance(mechanism, GaussianNoise) and kind is GaussianNoise and not bounded:
                 self.scale[position] = mechanism.scale
-            elif isinstance(mechanism, NominalFlip | OrdinalShift) and kind in (
-                NominalFlip,
-                OrdinalShift,
-            ):
+            elif isinstance(mechanism, CHANGES) and kind in CHANGES:
                 column = pd.Series(
                     table.iloc[:, position]
                     if isinstance(table, pd.DataFrame)
@@ -70,10 +96,71 @@ class Noise:
                 ).astype(object)
                 codes = mechanism.levels_.get_indexer(pd.Index(column))
                 levels = mechanism.levels_.to_numpy()
-                self.levels[position] = levels, mechanism.transition_probabilities()[codes]
+                self.levels[position] = levels, transition_probabilities(mechanism)[codes]
             else:
                 raise NoLawError(f"no exact law is known for the mechanism {mechanism!r}")
         self._table = table
+
+    def behind(
+        self, steps: list[Any]
+    ) -> tuple[Array, dict[tuple[int, ...], tuple[Array, Array]], Array]:
+        """Return inputs and scales as a model sees them that stands behind transformers.
+
+        Each perturbed column is moved by itself: through its levels, or from its least to beyond
+        its largest value, in which its features must be linear. Where levels make several
+        features, only a sum of these has a law, see `_linear`.
+        """
+        for step in steps:
+            _check_seen_through(step)
+        values, made = _features(steps, self._table), {}
+        scale, taken = np.zeros(values.shape[1]), np.zeros(values.shape[1], dtype=bool)
+        for position in sorted({*np.flatnonzero(self.scale), *self.levels}):
+            if position in self.levels:
+                levels, chances = self.levels[position]
+                moved = np.stack([_features(steps, self._with(position, v))[0] for v in levels])
+                features = np.flatnonzero((moved != moved[0]).any(axis=0))
+                made[position] = features, moved[:, features], chances
+            else:
+                features, slope = self._slopes(steps, position, values)
+                scale[features] = np.abs(slope) * self.scale[position]
+                if len(features) > 1:
+                    raise NoLawError("no exact law is known for noise on several features")
+            if taken[features].any():
+                raise NoLawError("no exact law is known for a feature of two perturbed columns")
+            taken[features] = True
+        # the levels of one column, whose features a linear model sums up, keyed by all of them
+        found = {tuple(map(int, f)): (v, p) for f, v, p in made.values() if len(f)}
+        return values, found, scale
+
+    def _with(self, position: int, value: Any) -> Any:
+        """Return the first row with another value in one column."""
+        if isinstance(self._table, pd.DataFrame):
+            row = self._table.iloc[:1].copy()
+            column = pd.Series([value], index=row.index)
+            kind = row.dtypes.iloc[position]
+            is_category = isinstance(kind, pd.CategoricalDtype)
+            row.isetitem(position, column.astype(kind) if is_category else column)
+            return row
+        row = np.array(self._table[:1])
+        row[:, position] = value
+        return row
+
+    def _slopes(
+        self, steps: list[Any], position: int, values: Array
+    ) -> tuple[NDArray[np.intp], Array]:
+        table = self._table
+        column = table.iloc[:, position] if isinstance(table, pd.DataFrame) else table[:, position]
+        raw = np.asarray(column, dtype=np.float64)
+        if np.isnan(raw).any():
+            raise NoLawError("no exact law is known for columns with missing values")
+        low, high = raw.min(), raw.max() + max(1.0, float(np.ptp(raw)))
+        at = [_features(steps, self._with(position, end))[0] for end in (low, high)]
+        slope = (at[1] - at[0]) / (high - low)
+        features = np.flatnonzero(slope)
+        expected = at[0][features] + slope[features] * (raw[:, None] - low)
+        if not np.allclose(values[:, features], expected, rtol=1e-6, atol=1e-9):
+            raise NoLawError("no exact law is known for features that bend")
+        return features, slope[features]
 
     def inputs(self) -> tuple[Array, dict[int, tuple[Array, Array]]]:
         """Return the table and the levels as numbers."""
@@ -92,25 +179,75 @@ class Noise:
 
 def law_of_flags(model: Any, noise: Noise) -> Array:
     """Return each sample's probability that a perturbed copy is predicted the second class."""
+    steps, model = _steps(model)
     kind = type(model)
-    if kind in LINEAR or (kind is SVC and model.kernel == "linear"):
-        return _linear(model, *noise.inputs(), noise.scale)
+    is_linear = kind in LINEAR or (kind is SVC and model.kernel == "linear")
+    if not is_linear and kind not in TREES:
+        raise NoLawError(f"no exact law is known for {kind.__name__}")
+    several: dict[tuple[int, ...], tuple[Array, Array]]
+    if steps:
+        values, several, scale = noise.behind(steps)
+    else:
+        (values, known), scale = noise.inputs(), noise.scale
+        several = {(j,): (v[:, None], p) for j, (v, p) in known.items()}
+    if is_linear:
+        return _linear(model, values, several, scale)
     if kind in TREES:
         if np.ndim(model.n_classes_) or model.n_classes_ != 2:
             raise NoLawError("no exact law is known for a tree of other than two classes")
-        return _Tree(model.tree_, *noise.inputs(), noise.scale).probability()
+        if any(len(features) > 1 for features in several):
+            raise NoLawError("no exact law is known for a tree behind dummy variables")
+        levels = {f[0]: (v[:, 0], p) for f, (v, p) in several.items()}
+        return _Tree(model.tree_, values, levels, scale).probability()
     raise NoLawError(f"no exact law is known for {kind.__name__}")
 
 
+def _steps(model: Any) -> tuple[list[Any], Any]:
+    """Return the transformers of a pipeline, and what stands behind them."""
+    if not isinstance(model, Pipeline):
+        return [], model
+    before = [step for _, step in model.steps[:-1] if step not in (None, "passthrough")]
+    inner, last = _steps(model.steps[-1][1])
+    return before + inner, last
+
+
+def _check_seen_through(step: Any) -> None:
+    """Refuse a transformer that may make a feature of several columns."""
+    inner: list[Any] = []
+    if isinstance(step, Pipeline):
+        inner = [one for _, one in step.steps]
+    elif type(step) is ColumnTransformer:
+        inner = [one for _, one, _ in step.transformers_]
+    elif type(step) is FunctionTransformer and step.func is None:
+        return  # what a remainder that is passed on becomes
+    elif step not in ("passthrough", "drop", None) and type(step) not in SEEN_THROUGH:
+        raise NoLawError(f"no exact law is known behind {type(step).__name__}")
+    for one in inner:
+        _check_seen_through(one)
+
+
+def _features(steps: list[Any], table: Any) -> Array:
+    for step in steps:
+        table = step.transform(table)
+    dense = table.toarray() if hasattr(table, "toarray") else np.asarray(table)
+    try:
+        return dense.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise NoLawError("no exact law is known for inputs that are no numbers") from error
+
+
 def _linear(
-    model: Any, values: Array, levels: dict[int, tuple[Array, Array]], scale: Array
+    model: Any,
+    values: Array,
+    levels: dict[tuple[int, ...], tuple[Array, Array]],
+    scale: Array,
 ) -> Array:
     if np.shape(model.coef_)[0] != 1:
         raise NoLawError("no exact law is known for a linear model of other than two classes")
     weight = np.asarray(model.coef_, dtype=np.float64).ravel()
-    moved = {j: law for j, law in levels.items() if weight[j] != 0}
+    moved = {f: (v @ weight[list(f)], p) for f, (v, p) in levels.items() if weight[list(f)].any()}
     fixed = weight.copy()
-    fixed[list(moved)] = 0
+    fixed[[j for features in moved for j in features]] = 0
     margin = values @ fixed + float(np.ravel(model.intercept_)[0])
     spread = float(np.linalg.norm(weight * scale))
     n_combinations = int(np.prod([len(v) for v, _ in moved.values()], dtype=object))
@@ -122,9 +259,9 @@ def _linear(
     found = np.zeros(len(values))
     for picked in itertools.product(*(range(len(v)) for v, _ in moved.values())):
         chance, shifted = np.ones(len(values)), margin
-        for (j, (level, probability)), k in zip(moved.items(), picked, strict=True):
+        for (sums, probability), k in zip(moved.values(), picked, strict=True):
             chance = chance * probability[:, k]
-            shifted = shifted + weight[j] * level[k]
+            shifted = shifted + sums[k]
         found += chance * (ndtr(shifted / spread) if spread else shifted > 0)
     return np.clip(found, 0, 1)
 

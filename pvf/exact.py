@@ -10,14 +10,17 @@ import copy
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import signal, stats
+from scipy import signal, special, stats
 
+from pvf import plotting
 from pvf._checks import (
+    check_axes,
+    check_bool,
     check_choice,
     check_column,
     check_integer,
@@ -27,11 +30,16 @@ from pvf._checks import (
     check_samples,
     check_scorer,
     check_shape,
+    check_table,
+    naming,
 )
 from pvf._flip import Noise, NoLawError, law_of_flags
 from pvf._seeds import generator_of
 from pvf.metrics import count_metric
 from pvf.perturbation import Perturbation
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 METHODS = ("auto", "exact", "sample")
 _TAIL = 1e-13  # of a law of counts, left out at each end where the joint law would be large
@@ -62,6 +70,7 @@ class FlipProbability:
         check_shape("probability", probability, (-1,))
         error = check_interval("standard_error", self.standard_error, 0, np.inf)
         check_shape("standard_error", error, probability.shape, as_in="probability")
+        check_bool("exact", self.exact)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.probability, dtype=dtype, copy=copy)
@@ -125,7 +134,7 @@ def flip_probability(
     """
     check_choice("method", method, METHODS)
     check_integer("n_draws", n_draws, 2)
-    check_samples("X", X)
+    _check_numbers(X)
     if isinstance(model, type) or not hasattr(model, "predict"):
         raise TypeError(f"model must be a fitted classifier, got {model!r}.")
     classes = getattr(model, "classes_", None)
@@ -134,8 +143,10 @@ def flip_probability(
     case = classes[-1] if pos_label is None else check_label("pos_label", pos_label)  # type: ignore[index]
     if classes is not None and case not in classes:
         raise ValueError(f"pos_label must be one of {list(classes)}, got {pos_label!r}.")
+    generator_of(random_state)  # which would be refused late, or not at all
     perturbation = _fitted(perturbation, X)
-    model.predict(X)  # its own errors come first
+    with naming("X"):
+        model.predict(X)  # its own errors come first
     if method != "sample":
         try:
             law = law_of_flags(model, Noise(perturbation, X))
@@ -179,6 +190,9 @@ class ScoreLaw:
 
     def __repr__(self) -> str:
         how = "exact" if not self.error else f"cdf within {self.error:.1g}"
+        if self.flips is not None and not self.flips.exact:
+            largest = self.flips.standard_error.max()
+            how = f"from drawn flips, standard error up to {largest:.2g}"
         return f"ScoreLaw(mean {self.mean:.4g}, {len(self.support)} values, {how})"
 
     @property
@@ -189,7 +203,7 @@ class ScoreLaw:
     def cdf(self, score: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of a score at most this, one for each given."""
         below = np.concatenate([[0.0], np.cumsum(self.probabilities)])
-        scores = np.asarray(score, dtype=np.float64)
+        scores = check_interval("score", score, -np.inf, np.inf)
         found = below[np.searchsorted(self.support, scores, side="right")]
         return np.minimum(found, 1)
 
@@ -225,6 +239,61 @@ class ScoreLaw:
         chances = np.concatenate([same, apart[low, high]])
         return _merged(values, chances, self.flips, self.error * n_sets)
 
+    def samples(self, scale: float | None = None) -> pd.DataFrame:
+        """Return how likely each sample's copies are flagged, and how far its decision is safe.
+
+        Parameters
+        ----------
+        scale : float, optional
+            σ of Gaussian noise that acts alike on all columns. With it ``radius`` says within which
+            distance no shift of the sample changes what most of its copies are predicted: σ times
+            the normal quantile of the majority's probability, less two standard errors (Cohen,
+            Rosenfeld and Kolter 2019, theorem 1).
+
+        Returns
+        -------
+        DataFrame
+            ``flip_probability``, ``standard_error`` and, with ``scale``, ``radius``.
+        """
+        if self.flips is None:
+            raise ValueError("samples needs flips, which this law was made without.")
+        chance, error = self.flips.probability, self.flips.standard_error
+        frame = pd.DataFrame({"flip_probability": chance, "standard_error": error})
+        if scale is not None:
+            check_number("scale", scale, 0)
+            majority = np.clip(np.maximum(chance, 1 - chance) - 2 * error, 0.5, 1)
+            frame["radius"] = scale * special.ndtri(majority)
+        return frame
+
+    def plot(self, ax: Axes | None = None, *, samples: bool = False) -> Axes:
+        """Draw the law, or each sample's probability of being flagged (Riley and Collins 2023).
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        samples : bool, default=False
+            Draw the samples, in order of their probability, with two standard errors.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        check_bool("samples", samples)
+        ax = check_axes(ax) or plotting.new_axes(figsize=(5.0, 3.2))
+        color = plotting.PALETTE[0]
+        if not samples:
+            ax.vlines(self.support, 0, self.probabilities, color=color)
+            ax.set(xlabel="score on a perturbed set", ylabel="probability", ylim=(0, None))
+            return ax
+        rows = self.samples().sort_values("flip_probability", kind="stable")
+        error = 2 * rows["standard_error"]
+        ax.errorbar(
+            range(len(rows)), rows["flip_probability"], error, fmt="o", markersize=4, color=color
+        )
+        ax.set(xlabel="sample, by probability", ylabel="probability of being flagged")
+        return ax
+
     def to_frame(self) -> pd.DataFrame:
         """Return the law as a table of scores and probabilities."""
         return pd.DataFrame({"score": self.support, "probability": self.probabilities})
@@ -239,13 +308,16 @@ def score_law(
     scoring: str | Callable[..., Any],
     n_replicas: int = 7,
     pos_label: Any = None,
+    method: str = "auto",
+    n_draws: int = 1000,
+    random_state: Any = 0,
 ) -> ScoreLaw:
-    """Return the exact law of a model's score on a perturbed set.
+    """Return the law of a model's score on a perturbed set.
 
     Parameters
     ----------
     model, X, perturbation
-        As in `flip_probability`, which must be exact.
+        As in `flip_probability`.
     y : array-like of shape (n_samples,)
         Labels of two classes.
     scoring : str or callable
@@ -255,6 +327,9 @@ def score_law(
         Number k of copies of each sample in a set.
     pos_label : label, optional
         The case of a function of counts; the larger label by default.
+    method, n_draws, random_state
+        As in `flip_probability`: where it is drawn, the law follows from the drawn flips, and says
+        so.
 
     Returns
     -------
@@ -263,7 +338,8 @@ def score_law(
     Raises
     ------
     ValueError, TypeError
-        The model or the metric has no known law, or an argument is of the wrong kind.
+        The metric is no function of counts, ``method="exact"`` finds no law, or an argument is of
+        the wrong kind.
 
     Examples
     --------
@@ -276,8 +352,21 @@ def score_law(
     >>> round(law.mean, 3), round(law.quantile(0.25), 3)
     (0.812, 0.75)
     """
-    arguments: dict[str, Any] = {"perturbation": perturbation, "scoring": scoring}
-    return score_laws([model], X, y, **arguments, n_replicas=n_replicas, pos_label=pos_label)[0]
+    labels, case, metric = _judged(X, y, scoring, n_replicas, pos_label)
+    if isinstance(model, type) or not hasattr(model, "predict"):
+        raise TypeError(f"model must be a fitted classifier, got {model!r}.")
+    if not np.array_equal(getattr(model, "classes_", ()), np.unique(labels)):
+        raise ValueError(f"model must have the classes {np.unique(labels).tolist()} of y.")
+    flips = flip_probability(
+        model,
+        X,
+        perturbation,
+        pos_label=case,
+        method=method,
+        n_draws=n_draws,
+        random_state=random_state,
+    )
+    return _law_of_counts(flips, labels == case, n_replicas, metric)
 
 
 def score_laws(
@@ -307,14 +396,8 @@ def score_laws(
     ValueError, TypeError
         As in `score_law`.
     """
-    labels = check_column("y", y)
-    check_samples("X", X, len(labels))
-    check_integer("n_replicas", n_replicas, 1)
-    classes = np.unique(labels)
-    if len(classes) != 2:
-        raise ValueError(f"y must have two classes, got {classes.tolist()}.")
-    case, metric = _metric(scoring, classes, pos_label)
-    is_case = labels == case
+    labels, case, metric = _judged(X, y, scoring, n_replicas, pos_label)
+    classes, is_case = np.unique(labels), labels == case
     try:
         noise = Noise(_fitted(perturbation, X), X)
     except NoLawError as error:
@@ -331,6 +414,25 @@ def score_laws(
         flips = FlipProbability(law, np.zeros_like(law), exact=True)
         laws.append(_law_of_counts(flips, is_case, n_replicas, metric))
     return laws
+
+
+def _check_numbers(X: Any) -> None:
+    check_samples("X", X)
+    check_table("X", X)
+
+
+def _judged(
+    X: Any, y: ArrayLike, scoring: Any, n_replicas: int, pos_label: Any
+) -> tuple[NDArray[Any], Any, Callable[..., Any]]:
+    """Return the labels, the case and the score as a function of counts."""
+    labels = check_column("y", y)
+    check_samples("X", X, len(labels))
+    check_table("X", X)
+    check_integer("n_replicas", n_replicas, 1)
+    classes = np.unique(labels)
+    if len(classes) != 2:
+        raise ValueError(f"y must have two classes, got {classes.tolist()}.")
+    return labels, *_metric(scoring, classes, pos_label)
 
 
 def _law_of_counts(
@@ -369,7 +471,7 @@ def _metric(scoring: Any, classes: NDArray[Any], pos_label: Any) -> tuple[Any, C
             f"scoring {scoring!r} is no known function of true and false positives; draw sets with "
             "perturbation_validation, or give a function of (tp, fp, n_pos, n_neg)."
         )
-    if pos_label is not None and pos_label != found[0]:
+    if pos_label is not None and check_label("pos_label", pos_label) != found[0]:
         raise ValueError(f"pos_label is {found[0]!r} by scoring, got {pos_label!r}.")
     return found
 

@@ -256,24 +256,6 @@ class _CategoryChange(CellMechanism):
         changed[leaves] = target
         return changed
 
-    def transition_probabilities(self) -> NDArray[np.float64]:
-        """Return the probability of each perturbed level, given the level as it is.
-
-        Returns
-        -------
-        ndarray of shape (n_levels, n_levels)
-            Row: the level as it is, column: the perturbed one, in the order of ``levels_``.
-
-        Raises
-        ------
-        NotFittedError
-            `fit` has not been called.
-        """
-        if not hasattr(self, "levels_"):
-            raise NotFittedError(f"This {type(self).__name__} is not fitted: call fit first.")
-        stays = (1 - self.probability) * np.eye(len(self.levels_))
-        return stays + self.probability * self._leaving_probabilities()
-
     @abstractmethod
     def _learn_levels(self, series: pd.Series) -> pd.Index:
         """Return all levels of a column without missing values."""
@@ -398,6 +380,14 @@ class OrdinalShift(_CategoryChange):
         nearest = distance.min(axis=1, keepdims=True, where=other, initial=np.inf)
         weight = other * np.exp(-self.decay * np.where(other, distance - nearest, 0))
         return weight / weight.sum(axis=1, keepdims=True)
+
+
+def transition_probabilities(mechanism: _CategoryChange) -> NDArray[np.float64]:
+    """Return how likely a fitted flip or shift makes each level (column) of each one (row)."""
+    if not hasattr(mechanism, "levels_"):
+        raise NotFittedError(f"This {type(mechanism).__name__} is not fitted: call fit first.")
+    stays = (1 - mechanism.probability) * np.eye(len(mechanism.levels_))
+    return stays + mechanism.probability * mechanism._leaving_probabilities()
 
 
 class Perturbation:

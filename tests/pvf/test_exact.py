@@ -6,9 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    OneHotEncoder,
+    OrdinalEncoder,
+    SplineTransformer,
+    StandardScaler,
+)
 from sklearn.tree import DecisionTreeClassifier
 
 import pvf
@@ -130,3 +139,71 @@ def test_models_without_a_law():
     assert not flip_probability(forest, X, NOISE, n_draws=50).exact
     with pytest.raises(ValueError, match="no exact law is known for RandomForestClassifier"):
         flip_probability(forest, X, NOISE, method="exact")
+
+
+# --- Behind transformers, and each sample's part ------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """Make a mixed table, its labels, and a perturbation in the units of the table."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "age": rng.normal(50, 10, 200),
+            "site": rng.choice(["a", "b", "c"], 200),
+            "grade": rng.integers(0, 4, 200),
+            "other": rng.normal(size=200),
+        }
+    )
+    noise = {"age": pvf.GaussianNoise(5), "site": pvf.NominalFlip(0.2)}
+    perturbation = pvf.Perturbation(noise | {"grade": pvf.OrdinalShift(0.3, 0.5)}).fit(X)
+    return X, ((X["age"] > 50) ^ (X["site"] == "b")).astype(int), perturbation
+
+
+@pytest.mark.parametrize("kind", ["dummies", "ranks"])
+def test_pipelines_are_seen_through(mixed, kind):
+    """Encoders, scalers and imputers: within four standard errors of 20,000 copies."""
+    X, y, perturbation = mixed
+    if kind == "dummies":
+        numbers = make_pipeline(SimpleImputer(), StandardScaler())
+        encoder = make_column_transformer(
+            (OneHotEncoder(), ["site"]), (numbers, ["age", "grade", "other"])
+        )
+        model = make_pipeline(encoder, LogisticRegression())
+    else:
+        encoder = make_column_transformer((OrdinalEncoder(), ["site"]), remainder="passthrough")
+        model = make_pipeline(encoder, DecisionTreeClassifier(max_depth=4, random_state=0))
+    model.fit(X, y)
+    exact = pvf.flip_probability(model, X[:40], perturbation, method="exact")
+    drawn = pvf.flip_probability(
+        model, X[:40], perturbation, method="sample", n_draws=20_000, random_state=0
+    )
+    distance = np.abs(np.asarray(exact) - np.asarray(drawn)) / drawn.standard_error
+    assert exact.exact
+    assert distance.max() < 4
+
+
+def test_what_bends_has_no_law(mixed):
+    """A spline of a noisy column is named; "auto" draws, and the law of the score says so."""
+    X, y, perturbation = mixed
+    encoder = make_column_transformer((SplineTransformer(), ["age", "other"]))
+    model = make_pipeline(encoder, LogisticRegression()).fit(X, y)
+    with pytest.raises(ValueError, match="SplineTransformer"):
+        pvf.flip_probability(model, X, perturbation, method="exact")
+    law = pvf.score_law(model, X, y, perturbation=perturbation, scoring="f1")
+    assert "standard error" in repr(law)
+    assert "exact" not in repr(law)
+
+
+def test_each_sample_s_part_is_a_frame_and_a_plot():
+    """The radius of a linear model is its distance from the border, by hand."""
+    X = np.array([[-2.0, 0.0], [0.5, 0.0], [3.0, 0.0]])
+    model = LogisticRegression(C=1e6).fit([[-1.0, 0.0], [1.0, 0.0]], [0, 1])
+    noise = pvf.Perturbation(pvf.GaussianNoise(0.7)).fit(X)
+    law = pvf.score_law(model, X, [0, 1, 1], perturbation=noise, scoring="accuracy")
+    rows = law.samples(scale=0.7)
+    border = np.abs(X @ model.coef_[0] + model.intercept_) / np.linalg.norm(model.coef_)
+    assert rows["radius"].tolist() == pytest.approx(border.tolist())
+    assert len(law.plot(samples=True).containers[0][0].get_xdata()) == 3
+    assert law.plot().get_xlabel() == "score on a perturbed set"

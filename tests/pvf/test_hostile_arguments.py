@@ -73,9 +73,31 @@ CARD = pvf.model_card(RESULT)
 FITTED = pvf.Perturbation(Noise(0.2)).fit(X)
 MULTIPLICITY = pvf.MultiplicityDisplay.from_scores(SCORES)
 
+PLAIN = DecisionTreeClassifier(max_depth=1).fit(X, Y)
+PLAIN_NOISE = pvf.Perturbation(pvf.GaussianNoise(0.2)).fit(X)
+LAW = pvf.score_law(PLAIN, X, Y, perturbation=PLAIN_NOISE, scoring="f1")
+
 #: A call that works: the function, or what makes it, where only its name tells which, and its
 #: arguments. Those that are left out have their defaults.
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "FlipProbability": (
+        pvf.FlipProbability,
+        {"probability": np.array([0.2, 0.5]), "standard_error": np.zeros(2), "exact": True},
+    ),
+    "ScoreLaw.cdf": (LAW.cdf, {"score": np.array([0.2, 0.5])}),
+    "ScoreLaw.of_quantile": (LAW.of_quantile, {"q": 0.25, "n_sets": 3}),
+    "ScoreLaw.plot": (LAW.plot, {}),
+    "ScoreLaw.quantile": (LAW.quantile, {"q": 0.25}),
+    "ScoreLaw.samples": (LAW.samples, {}),
+    "ScoreLaw.to_frame": (LAW.to_frame, {}),
+    "flip_probability": (
+        pvf.flip_probability,
+        {"model": PLAIN, "X": X, "perturbation": PLAIN_NOISE, "n_draws": 10},
+    ),
+    "score_law": (
+        pvf.score_law,
+        {"model": PLAIN, "X": X, "y": Y, "perturbation": PLAIN_NOISE, "scoring": "f1"},
+    ),
     "GaussianNoise": (pvf.GaussianNoise, {"scale": 0.1}),
     "GaussianNoise.fit": (pvf.GaussianNoise(0.1).fit, {"column": X[:, 0]}),
     "GaussianNoise.prepare": (pvf.GaussianNoise(0.1).prepare, {"column": X[:, 0]}),
@@ -116,10 +138,6 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         pvf.NominalFlip(0.1).fit(Y).sample,
         {"column": Y, "size": 2, "rng": np.random.default_rng(0)},
     ),
-    "NominalFlip.transition_probabilities": (
-        pvf.NominalFlip(0.1).fit(Y).transition_probabilities,
-        {},
-    ),
     "OrdinalShift": (
         pvf.OrdinalShift,
         {"probability": 0.1, "decay": 1.0, "order": ["a", "b"], "values": np.array([0.0, 1.5])},
@@ -129,10 +147,6 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "OrdinalShift.sample": (
         pvf.OrdinalShift(0.1, 1).fit(Y).sample,
         {"column": Y, "size": 2, "rng": np.random.default_rng(0)},
-    ),
-    "OrdinalShift.transition_probabilities": (
-        pvf.OrdinalShift(0.1, 1).fit(Y).transition_probabilities,
-        {},
     ),
     "Perturbation": (pvf.Perturbation, {"mechanisms": pvf.GaussianNoise(0.1)}),
     "Perturbation.fit": (pvf.Perturbation(pvf.GaussianNoise(0.1)).fit, {"X": X}),
@@ -295,10 +309,20 @@ OWN = {"n_jobs": {"0": 0}, "share": {"0": 0}, "validation_share": {"0": 0, "1": 
 
 OTHER_SHAPES = {"own, shorter", "own, an axis more"}  # that broadcast
 GAPS = {"own, a cell of None", "own, a nan"}
+AXES = {"own, an axis more", "three axes"}
 SEEDS = {"10**30"}  # a seed has no upper end
 
 #: What is meant to be taken, strange as it looks. ``None`` where it is the default needs no line.
 LEGAL: dict[str, set[str]] = {
+    "ScoreLaw.cdf:score": {"1.5", "-1", "10**30", "own, shorter", "empty"} | AXES,
+    "ScoreLaw.plot:samples": {"bool"},
+    "FlipProbability:exact": {"bool"},
+    "ScoreLaw.samples:scale": {"1.5", "10**30"},
+    "flip_probability:X": {"own, shorter"},
+    "flip_probability:pos_label": {"bool"},
+    "flip_probability:random_state": SEEDS,
+    "score_law:pos_label": {"bool"},
+    "score_law:random_state": SEEDS | {"None"},
     "GaussianNoise:scale": {"1.5", "10**30"},
     "GaussianNoise.fit:column": {"own, shorter"},
     "GaussianNoise.prepare:column": {"own, shorter"},
@@ -427,7 +451,8 @@ def public_callables() -> Iterator[tuple[str, Callable[..., Any]]]:
         if inspect.isfunction(member):
             yield name, member
         elif inspect.isclass(member):
-            yield name, member
+            if name != "ScoreLaw":  # which nobody makes by hand
+                yield name, member
             for method, function in inspect.getmembers(member, callable):
                 if not method.startswith("_"):
                     yield f"{name}.{method}", function

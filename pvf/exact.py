@@ -96,7 +96,8 @@ def flip_probability(
     """Return, for each sample, the probability that a perturbed copy is flagged.
 
     Exact for linear classifiers and single trees of two classes under Gaussian noise, nominal
-    flips and ordinal shifts, without a pipeline around them; drawn for everything else.
+    flips and ordinal shifts, also behind scalers, imputers and encoders (a tree not behind dummy
+    variables); drawn for everything else.
 
     Parameters
     ----------
@@ -134,28 +135,24 @@ def flip_probability(
     """
     check_choice("method", method, METHODS)
     check_integer("n_draws", n_draws, 2)
-    _check_numbers(X)
-    if isinstance(model, type) or not hasattr(model, "predict"):
-        raise TypeError(f"model must be a fitted classifier, got {model!r}.")
+    _check_samples(X)
+    _check_classifier(model)
     classes = getattr(model, "classes_", None)
     if pos_label is None and classes is None:
         raise ValueError("pos_label must name the case, since model has no classes_.")
     case = classes[-1] if pos_label is None else check_label("pos_label", pos_label)  # type: ignore[index]
     if classes is not None and case not in classes:
         raise ValueError(f"pos_label must be one of {list(classes)}, got {pos_label!r}.")
-    generator_of(random_state)  # which would be refused late, or not at all
+    rng = generator_of(random_state)
     perturbation = _fitted(perturbation, X)
     with naming("X"):
         model.predict(X)  # its own errors come first
     if method != "sample":
         try:
-            law = law_of_flags(model, Noise(perturbation, X))
-            law = law if case == classes[-1] else 1 - law  # type: ignore[index]
-            return FlipProbability(law, np.zeros_like(law), exact=True)
+            return _exact(model, Noise(perturbation, X), case)
         except NoLawError as error:
             if method == "exact":
                 raise ValueError(f"method='exact': {error}; take 'auto' or 'sample'.") from error
-    rng = generator_of(random_state)
     n_samples, per_block = len(X), max(1, 200_000 // len(X))
     hits, done = np.zeros(n_samples), 0
     while done < n_draws:
@@ -353,10 +350,7 @@ def score_law(
     (0.812, 0.75)
     """
     labels, case, metric = _judged(X, y, scoring, n_replicas, pos_label)
-    if isinstance(model, type) or not hasattr(model, "predict"):
-        raise TypeError(f"model must be a fitted classifier, got {model!r}.")
-    if not np.array_equal(getattr(model, "classes_", ()), np.unique(labels)):
-        raise ValueError(f"model must have the classes {np.unique(labels).tolist()} of y.")
+    _check_classifier(model, np.unique(labels))
     flips = flip_probability(
         model,
         X,
@@ -397,28 +391,40 @@ def score_laws(
         As in `score_law`.
     """
     labels, case, metric = _judged(X, y, scoring, n_replicas, pos_label)
-    classes, is_case = np.unique(labels), labels == case
+    classes = np.unique(labels)
     try:
         noise = Noise(_fitted(perturbation, X), X)
     except NoLawError as error:
         raise ValueError(f"perturbation: {error}; draw sets instead.") from error
     laws = []
     for model in models:
-        if not np.array_equal(getattr(model, "classes_", ()), classes):
-            raise ValueError(f"model must have the classes {classes.tolist()} of y.")
+        _check_classifier(model, classes)
         try:
-            law = law_of_flags(model, noise)
+            flips = _exact(model, noise, case)
         except NoLawError as error:
             raise ValueError(f"model: {error}; draw sets instead.") from error
-        law = law if case == classes[1] else 1 - law
-        flips = FlipProbability(law, np.zeros_like(law), exact=True)
-        laws.append(_law_of_counts(flips, is_case, n_replicas, metric))
+        laws.append(_law_of_counts(flips, labels == case, n_replicas, metric))
     return laws
 
 
-def _check_numbers(X: Any) -> None:
-    check_samples("X", X)
+def _check_samples(X: Any, n_samples: int | None = None) -> None:
+    check_samples("X", X, n_samples)
     check_table("X", X)
+
+
+def _check_classifier(model: Any, classes: NDArray[Any] | None = None) -> None:
+    """Refuse what does not predict, or predicts other classes than those of ``y``."""
+    if isinstance(model, type) or not hasattr(model, "predict"):
+        raise TypeError(f"model must be a fitted classifier, got {model!r}.")
+    if classes is not None and not np.array_equal(getattr(model, "classes_", ()), classes):
+        raise ValueError(f"model must have the classes {classes.tolist()} of y.")
+
+
+def _exact(model: Any, noise: Noise, case: Any) -> FlipProbability:
+    """Return the exact probabilities that the case is predicted."""
+    second = law_of_flags(model, noise)
+    law = second if case == model.classes_[-1] else 1 - second
+    return FlipProbability(law, np.zeros_like(law), exact=True)
 
 
 def _judged(
@@ -426,8 +432,7 @@ def _judged(
 ) -> tuple[NDArray[Any], Any, Callable[..., Any]]:
     """Return the labels, the case and the score as a function of counts."""
     labels = check_column("y", y)
-    check_samples("X", X, len(labels))
-    check_table("X", X)
+    _check_samples(X, len(labels))
     check_integer("n_replicas", n_replicas, 1)
     classes = np.unique(labels)
     if len(classes) != 2:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,12 +35,15 @@ from sklearn.preprocessing import (
 from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
-from pvf._checks import check_table
 from pvf.categories import Misclassification, NominalFlip, OrdinalShift
 from pvf.mechanisms import GaussianNoise
-from pvf.perturbation import Perturbation
+from pvf.perturbation import JointPerturbation, Perturbation
 
 Array = NDArray[np.float64]
+#: For the features that one column's levels make: these, level by level, and the levels' chances.
+Levels = dict[tuple[int, ...], tuple[Array, Array]]
+#: Features of all samples as they are, of the levels, and each feature's noise.
+Inputs = tuple[Array, Levels, Array]
 MOST_LEVELS = 2**14  # combinations of levels that a linear model's law may sum over
 
 LINEAR = (
@@ -73,11 +77,12 @@ class NoLawError(ValueError):
 class Noise:
     """What a fitted perturbation does to each column of a table."""
 
-    def __init__(self, perturbation: Perturbation, X: Any) -> None:
-        perturbation.prepare(X)  # whose errors name the column
-        table = check_table("X", X)
-        n_features = table.shape[1]
-        self.scale = np.zeros(n_features)
+    def __init__(self, perturbation: JointPerturbation, X: Any) -> None:
+        own = getattr(perturbation.sample, "__func__", None)
+        if not isinstance(perturbation, Perturbation) or own is not Perturbation.sample:
+            raise NoLawError(f"no exact law is known for {type(perturbation).__name__}.sample")
+        self._table = perturbation.prepare(X).table  # whose errors name the column
+        self.scale = np.zeros(self._table.n_features)
         self.levels: dict[int, tuple[NDArray[Any], Array]] = {}
         for position, mechanism in perturbation.mechanisms_.items():
             kind, bounds = type(mechanism), ("low", "high")
@@ -85,21 +90,14 @@ class Noise:
             if isinstance(mechanism, GaussianNoise) and kind is GaussianNoise and not bounded:
                 self.scale[position] = mechanism.scale
             elif isinstance(mechanism, CHANGES) and kind in CHANGES:
-                column = pd.Series(
-                    table.iloc[:, position]
-                    if isinstance(table, pd.DataFrame)
-                    else table[:, position]
-                ).astype(object)
+                column = pd.Series(self._table.column(position)).astype(object)
                 codes = mechanism.levels_.get_indexer(pd.Index(column))
                 levels = mechanism.levels_.to_numpy()
                 self.levels[position] = levels, mechanism.transition_probabilities()[codes]
             else:
                 raise NoLawError(f"no exact law is known for the mechanism {mechanism!r}")
-        self._table = table
 
-    def behind(
-        self, steps: list[Any]
-    ) -> tuple[Array, dict[tuple[int, ...], tuple[Array, Array]], Array]:
+    def behind(self, steps: list[Any]) -> Inputs:
         """Return inputs and scales as a model sees them that stands behind transformers.
 
         Each perturbed column is moved by itself: through its levels, or from its least to beyond
@@ -108,14 +106,16 @@ class Noise:
         """
         for step in steps:
             _check_seen_through(step)
-        values, made = _features(steps, self._table), {}
+        values = _features(steps, self._table.X)
+        found: Levels = {}
         scale, taken = np.zeros(values.shape[1]), np.zeros(values.shape[1], dtype=bool)
         for position in sorted({*np.flatnonzero(self.scale), *self.levels}):
             if position in self.levels:
                 levels, chances = self.levels[position]
                 moved = np.stack([_features(steps, self._with(position, v))[0] for v in levels])
                 features = np.flatnonzero((moved != moved[0]).any(axis=0))
-                made[position] = features, moved[:, features], chances
+                if len(features):
+                    found[tuple(features.tolist())] = moved[:, features], chances
             else:
                 features, slope = self._slopes(steps, position, values)
                 scale[features] = np.abs(slope) * self.scale[position]
@@ -124,29 +124,25 @@ class Noise:
             if taken[features].any():
                 raise NoLawError("no exact law is known for a feature of two perturbed columns")
             taken[features] = True
-        # the levels of one column, whose features a linear model sums up, keyed by all of them
-        found = {tuple(map(int, f)): (v, p) for f, v, p in made.values() if len(f)}
         return values, found, scale
 
     def _with(self, position: int, value: Any) -> Any:
         """Return the first row with another value in one column."""
-        if isinstance(self._table, pd.DataFrame):
-            row = self._table.iloc[:1].copy()
+        if self._table.is_frame:
+            row = self._table.X.iloc[:1].copy()
             column = pd.Series([value], index=row.index)
             kind = row.dtypes.iloc[position]
             is_category = isinstance(kind, pd.CategoricalDtype)
             row.isetitem(position, column.astype(kind) if is_category else column)
             return row
-        row = np.array(self._table[:1])
+        row = np.array(self._table.X[:1])
         row[:, position] = value
         return row
 
     def _slopes(
         self, steps: list[Any], position: int, values: Array
     ) -> tuple[NDArray[np.intp], Array]:
-        table = self._table
-        column = table.iloc[:, position] if isinstance(table, pd.DataFrame) else table[:, position]
-        raw = np.asarray(column, dtype=np.float64)
+        raw = np.asarray(self._table.column(position), dtype=np.float64)
         if np.isnan(raw).any():
             raise NoLawError("no exact law is known for columns with missing values")
         low, high = raw.min(), raw.max() + max(1.0, float(np.ptp(raw)))
@@ -158,11 +154,14 @@ class Noise:
             raise NoLawError("no exact law is known for features that bend")
         return features, slope[features]
 
-    def inputs(self) -> tuple[Array, dict[int, tuple[Array, Array]]]:
-        """Return the table and the levels as numbers."""
+    @cached_property
+    def inputs(self) -> Inputs:
+        """Inputs and scales as a model sees them that stands alone; the same for all models."""
         try:
-            values = np.asarray(self._table, dtype=np.float64)
-            levels = {j: (v.astype(np.float64), p) for j, (v, p) in self.levels.items()}
+            values = np.asarray(self._table.X, dtype=np.float64)
+            levels: Levels = {
+                (j,): (v.astype(np.float64)[:, None], p) for j, (v, p) in self.levels.items()
+            }
         except (TypeError, ValueError) as error:
             raise NoLawError("no exact law is known for inputs that are no numbers") from error
         if (
@@ -170,32 +169,18 @@ class Noise:
             or np.isnan(values[:, self.scale > 0]).any()
         ):
             raise NoLawError("no exact law is known for columns with missing values")
-        return values, levels
+        return values, levels, self.scale
 
 
 def law_of_flags(model: Any, noise: Noise) -> Array:
     """Return each sample's probability that a perturbed copy is predicted the second class."""
-    steps, model = _steps(model)
-    kind = type(model)
-    is_linear = kind in LINEAR or (kind is SVC and model.kernel == "linear")
+    steps, last = _steps(model)
+    kind = type(last)
+    is_linear = kind in LINEAR or (kind is SVC and last.kernel == "linear")
     if not is_linear and kind not in TREES:
         raise NoLawError(f"no exact law is known for {kind.__name__}")
-    several: dict[tuple[int, ...], tuple[Array, Array]]
-    if steps:
-        values, several, scale = noise.behind(steps)
-    else:
-        (values, known), scale = noise.inputs(), noise.scale
-        several = {(j,): (v[:, None], p) for j, (v, p) in known.items()}
-    if is_linear:
-        return _linear(model, values, several, scale)
-    if kind in TREES:
-        if np.ndim(model.n_classes_) or model.n_classes_ != 2:
-            raise NoLawError("no exact law is known for a tree of other than two classes")
-        if any(len(features) > 1 for features in several):
-            raise NoLawError("no exact law is known for a tree behind dummy variables")
-        levels = {f[0]: (v[:, 0], p) for f, (v, p) in several.items()}
-        return _Tree(model.tree_, values, levels, scale).probability()
-    raise NoLawError(f"no exact law is known for {kind.__name__}")
+    inputs = noise.behind(steps) if steps else noise.inputs
+    return _linear(last, *inputs) if is_linear else _tree(last, *inputs)
 
 
 def _steps(model: Any) -> tuple[list[Any], Any]:
@@ -232,12 +217,7 @@ def _features(steps: list[Any], table: Any) -> Array:
         raise NoLawError("no exact law is known for inputs that are no numbers") from error
 
 
-def _linear(
-    model: Any,
-    values: Array,
-    levels: dict[tuple[int, ...], tuple[Array, Array]],
-    scale: Array,
-) -> Array:
+def _linear(model: Any, values: Array, levels: Levels, scale: Array) -> Array:
     if np.shape(model.coef_)[0] != 1:
         raise NoLawError("no exact law is known for a linear model of other than two classes")
     weight = np.asarray(model.coef_, dtype=np.float64).ravel()
@@ -260,6 +240,15 @@ def _linear(
             shifted = shifted + sums[k]
         found += chance * (ndtr(shifted / spread) if spread else shifted > 0)
     return np.clip(found, 0, 1)
+
+
+def _tree(model: Any, values: Array, levels: Levels, scale: Array) -> Array:
+    if np.ndim(model.n_classes_) or model.n_classes_ != 2:
+        raise NoLawError("no exact law is known for a tree of other than two classes")
+    if any(len(features) > 1 for features in levels):
+        raise NoLawError("no exact law is known for a tree behind dummy variables")
+    single = {features[0]: (v[:, 0], p) for features, (v, p) in levels.items()}
+    return _Tree(model.tree_, values, single, scale).probability()
 
 
 class _Tree:

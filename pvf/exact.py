@@ -6,7 +6,6 @@ independent binomials: k copies of each sample, each flagged with the sample's f
 
 from __future__ import annotations
 
-import copy
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -36,7 +35,7 @@ from pvf._checks import (
 from pvf._flip import Noise, NoLawError, law_of_flags
 from pvf._seeds import generator_of
 from pvf.metrics import count_metric
-from pvf.perturbation import Perturbation
+from pvf.perturbation import JointPerturbation, fitted_perturbation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,6 +69,7 @@ class FlipProbability:
         check_shape("probability", probability, (-1,))
         error = check_interval("standard_error", self.standard_error, 0, np.inf)
         check_shape("standard_error", error, probability.shape, as_in="probability")
+        check_bool("exact", self.exact)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.probability, dtype=dtype, copy=copy)
@@ -85,7 +85,7 @@ class FlipProbability:
 def flip_probability(
     model: Any,
     X: Any,
-    perturbation: Perturbation,
+    perturbation: JointPerturbation,
     *,
     pos_label: Any = None,
     method: str = "auto",
@@ -95,7 +95,8 @@ def flip_probability(
     """Return, for each sample, the probability that a perturbed copy is flagged.
 
     Exact for linear classifiers and single trees of two classes under Gaussian noise, nominal
-    flips and ordinal shifts, without a pipeline around them; drawn for everything else.
+    flips and ordinal shifts, also behind scalers, imputers and encoders (a tree not behind dummy
+    variables); drawn for everything else.
 
     Parameters
     ----------
@@ -133,28 +134,24 @@ def flip_probability(
     """
     check_choice("method", method, METHODS)
     check_integer("n_draws", n_draws, 2)
-    _check_numbers(X)
-    if isinstance(model, type) or not hasattr(model, "predict"):
-        raise TypeError(f"model must be a fitted classifier, got {model!r}.")
+    _check_samples(X)
+    _check_classifier(model)
     classes = getattr(model, "classes_", None)
     if pos_label is None and classes is None:
         raise ValueError("pos_label must name the case, since model has no classes_.")
     case = classes[-1] if pos_label is None else check_label("pos_label", pos_label)  # type: ignore[index]
     if classes is not None and case not in classes:
         raise ValueError(f"pos_label must be one of {list(classes)}, got {pos_label!r}.")
-    generator_of(random_state)  # which would be refused late, or not at all
-    perturbation = _fitted(perturbation, X)
+    rng = generator_of(random_state)
+    perturbation = fitted_perturbation(perturbation, X)
     with naming("X"):
         model.predict(X)  # its own errors come first
     if method != "sample":
         try:
-            law = law_of_flags(model, Noise(perturbation, X))
-            law = law if case == classes[-1] else 1 - law  # type: ignore[index]
-            return FlipProbability(law, np.zeros_like(law), exact=True)
+            return _exact(model, Noise(perturbation, X), case)
         except NoLawError as error:
             if method == "exact":
                 raise ValueError(f"method='exact': {error}; take 'auto' or 'sample'.") from error
-    rng = generator_of(random_state)
     n_samples, per_block = len(X), max(1, 200_000 // len(X))
     hits, done = np.zeros(n_samples), 0
     while done < n_draws:
@@ -303,7 +300,7 @@ def score_law(
     X: Any,
     y: ArrayLike,
     *,
-    perturbation: Perturbation,
+    perturbation: JointPerturbation,
     scoring: str | Callable[..., Any],
     n_replicas: int = 7,
     pos_label: Any = None,
@@ -352,10 +349,7 @@ def score_law(
     (0.812, 0.75)
     """
     labels, case, metric = _judged(X, y, scoring, n_replicas, pos_label)
-    if isinstance(model, type) or not hasattr(model, "predict"):
-        raise TypeError(f"model must be a fitted classifier, got {model!r}.")
-    if not np.array_equal(getattr(model, "classes_", ()), np.unique(labels)):
-        raise ValueError(f"model must have the classes {np.unique(labels).tolist()} of y.")
+    _check_classifier(model, np.unique(labels))
     flips = flip_probability(
         model,
         X,
@@ -373,7 +367,7 @@ def score_laws(
     X: Any,
     y: ArrayLike,
     *,
-    perturbation: Perturbation,
+    perturbation: JointPerturbation,
     scoring: str | Callable[..., Any],
     n_replicas: int = 7,
     pos_label: Any = None,
@@ -396,28 +390,40 @@ def score_laws(
         As in `score_law`.
     """
     labels, case, metric = _judged(X, y, scoring, n_replicas, pos_label)
-    classes, is_case = np.unique(labels), labels == case
+    classes = np.unique(labels)
     try:
-        noise = Noise(_fitted(perturbation, X), X)
+        noise = Noise(fitted_perturbation(perturbation, X), X)
     except NoLawError as error:
         raise ValueError(f"perturbation: {error}; draw sets instead.") from error
     laws = []
     for model in models:
-        if not np.array_equal(getattr(model, "classes_", ()), classes):
-            raise ValueError(f"model must have the classes {classes.tolist()} of y.")
+        _check_classifier(model, classes)
         try:
-            law = law_of_flags(model, noise)
+            flips = _exact(model, noise, case)
         except NoLawError as error:
             raise ValueError(f"model: {error}; draw sets instead.") from error
-        law = law if case == classes[1] else 1 - law
-        flips = FlipProbability(law, np.zeros_like(law), exact=True)
-        laws.append(_law_of_counts(flips, is_case, n_replicas, metric))
+        laws.append(_law_of_counts(flips, labels == case, n_replicas, metric))
     return laws
 
 
-def _check_numbers(X: Any) -> None:
-    check_samples("X", X)
+def _check_samples(X: Any, n_samples: int | None = None) -> None:
+    check_samples("X", X, n_samples)
     check_table("X", X)
+
+
+def _check_classifier(model: Any, classes: NDArray[Any] | None = None) -> None:
+    """Refuse what does not predict, or predicts other classes than those of ``y``."""
+    if isinstance(model, type) or not hasattr(model, "predict"):
+        raise TypeError(f"model must be a fitted classifier, got {model!r}.")
+    if classes is not None and not np.array_equal(getattr(model, "classes_", ()), classes):
+        raise ValueError(f"model must have the classes {classes.tolist()} of y.")
+
+
+def _exact(model: Any, noise: Noise, case: Any) -> FlipProbability:
+    """Return the exact probabilities that the case is predicted."""
+    second = law_of_flags(model, noise)
+    law = second if case == model.classes_[-1] else 1 - second
+    return FlipProbability(law, np.zeros_like(law), exact=True)
 
 
 def _judged(
@@ -425,8 +431,7 @@ def _judged(
 ) -> tuple[NDArray[Any], Any, Callable[..., Any]]:
     """Return the labels, the case and the score as a function of counts."""
     labels = check_column("y", y)
-    check_samples("X", X, len(labels))
-    check_table("X", X)
+    _check_samples(X, len(labels))
     check_integer("n_replicas", n_replicas, 1)
     classes = np.unique(labels)
     if len(classes) != 2:
@@ -523,11 +528,3 @@ def _merged(
         gaps = np.diff(scores) > 1e-12 * np.maximum(1, np.abs(scores[1:]))
     starts = np.concatenate([[0], np.flatnonzero(gaps) + 1])
     return ScoreLaw(scores[starts], np.add.reduceat(chances, starts), flips, error)
-
-
-def _fitted(perturbation: Any, X: Any) -> Perturbation:
-    if not isinstance(perturbation, Perturbation):
-        raise TypeError(f"perturbation must be a Perturbation, got {perturbation!r}.")
-    if hasattr(perturbation, "mechanisms_"):
-        return perturbation
-    return copy.copy(perturbation).fit(X)

@@ -51,14 +51,11 @@ def timed(function):
     return time.perf_counter() - start, result
 
 
-def bench_literal_loop():
-    """Time Algorithm 1 against the literal loop, on the same sets with the same scores."""
-    import literal  # noqa: PLC0415  a bench may run alone, without the others' imports
-    import numpy as np  # noqa: PLC0415
+def hundred_trees():
+    """Return 100 depth-4 trees of 70% subsamples, and 20 samples of 30 features to validate on."""
+    import numpy as np  # noqa: PLC0415  a bench may run alone, without the others' imports
     from sklearn.datasets import make_classification  # noqa: PLC0415
     from sklearn.tree import DecisionTreeClassifier  # noqa: PLC0415
-
-    import pvf  # noqa: PLC0415
 
     rng = np.random.default_rng(0)
     X, y = make_classification(120, 30, n_informative=6, weights=[0.6], random_state=0)
@@ -67,7 +64,17 @@ def bench_literal_loop():
         rows = rng.choice(100, 70, replace=False)
         tree = DecisionTreeClassifier(max_depth=4, random_state=int(rng.integers(2**31)))
         trees.append(tree.fit(X[rows], y[rows]))
-    X, y = X[100:], y[100:]
+    return trees, X[100:], y[100:]
+
+
+def bench_literal_loop():
+    """Time Algorithm 1 against the literal loop, on the same sets with the same scores."""
+    import literal  # noqa: PLC0415  a bench may run alone, without the others' imports
+    import numpy as np  # noqa: PLC0415
+
+    import pvf  # noqa: PLC0415
+
+    trees, X, y = hundred_trees()
     run = functools.partial(
         pvf.perturbation_validation,
         trees,

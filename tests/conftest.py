@@ -135,11 +135,17 @@ def executable() -> str:
 
 
 @pytest.fixture(scope="module")  # its event loop would be in the way of other modules
-def browser(executable: str, built_book: Project) -> "Iterator[Browser]":
-    """Start the browser, headless, once the book is built."""
+def chromium(executable: str) -> "Iterator[Browser]":
+    """Start the browser, headless."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415  most tests need no browser
 
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=executable, args=FLAGS)
         yield started
         started.close()
+
+
+@pytest.fixture(scope="module")
+def browser(built_book: Project, chromium: "Browser") -> "Browser":
+    """Return the browser, once the book is built."""
+    return chromium

@@ -448,15 +448,8 @@
       switchTo(form.elements.known.value);
     });
   });
-  form.addEventListener("submit", (event) => event.preventDefault());
-  form.hidden = false;
   window.addEventListener("hashchange", () => { readAddress(); switchTo(form.elements.known.value); });
-  let width = 0;
-  new ResizeObserver(() => {
-    if (width === form.clientWidth) return;
-    width = form.clientWidth;
-    update();
-  }).observe(form);
+  Pvf.open(form, update);
   // A browser that goes back to the page fills in what was there before.
   window.addEventListener("pageshow", () => {
     readAddress();

@@ -174,15 +174,7 @@
     rebuild();
   });
   at("remove").addEventListener("click", () => { rows.pop(); rebuild(); });
-  form.addEventListener("submit", (event) => event.preventDefault());
-  form.hidden = false;
-  // Only the width: what is told below the drawing may change the height while a model is dragged.
-  let width = 0;
-  new ResizeObserver(() => {
-    if (width === svg.clientWidth) return;
-    width = svg.clientWidth;
-    rebuild();
-  }).observe(form);
+  Pvf.open(form, rebuild, svg);
   window.addEventListener("pageshow", () => {
     rows = structuredClone(STARTS[at("classes").value]);
     rebuild();

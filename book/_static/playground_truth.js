@@ -234,13 +234,6 @@ const Truth = (() => {
   ["sigma", "measure", "rule"].forEach((id) => at(id).addEventListener("input", changed));
   at("redraw").addEventListener("click", () => { seed += 1; update(); });
   at("repeat").addEventListener("click", repeat);
-  form.addEventListener("submit", (event) => event.preventDefault());
-  form.hidden = false;
-  let width = 0;
-  new ResizeObserver(() => {
-    if (width === form.clientWidth) return;
-    width = form.clientWidth;
-    update();
-  }).observe(form);
+  Pvf.open(form, update);
   window.addEventListener("pageshow", update);
 })();

@@ -259,8 +259,21 @@ const Pvf = (() => {
     return found;
   }
 
+  /* Show a form that sends nothing, and call what draws whenever a box has another width. Only the
+     width counts: what is told below a drawing may change the height while it is used. */
+  function open(form, redraw, box = form) {
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.hidden = false;
+    let width = 0;
+    new ResizeObserver(() => {
+      if (width === box.clientWidth) return;
+      width = box.clientWidth;
+      redraw();
+    }).observe(form);
+  }
+
   return {
     efficiency, f1, rankEfficiency, normalAbove, bisect, betaQuantile, plausibleShares, quantile,
-    generator, rashomonCapacity, parse, short, element, axes, roundTicks, shape,
+    generator, rashomonCapacity, parse, short, element, axes, roundTicks, shape, open,
   };
 })();

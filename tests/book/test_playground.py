@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from conftest import FLAGS, REPOSITORY
-from playwright.sync_api import Page, sync_playwright
+from conftest import REPOSITORY
+from playwright.sync_api import Page
 from scipy import integrate, stats
 from sklearn.metrics import f1_score, make_scorer
 from sklearn.tree import DecisionTreeClassifier
@@ -23,7 +23,7 @@ COLOURS |= {"text-muted": "#555", "primary": "#0b5a8a", "danger": "#b00"}
 
 
 @pytest.fixture(scope="module")
-def page(executable, tmp_path_factory):
+def page(chromium, tmp_path_factory):
     """Open both playgrounds on a page of their own, from disk, without a network or a book."""
     root = tmp_path_factory.mktemp("playground")
     static = REPOSITORY.root / "book" / "_static"
@@ -36,18 +36,16 @@ def page(executable, tmp_path_factory):
         "<meta name=viewport content='width=device-width, initial-scale=1'>"
         f"<style>html {{{colours}}}</style><main><h1>Playground</h1>{''.join(parts)}</main></html>",
     )
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
-        context = browser.new_context(offline=True, has_touch=True)
-        opened = context.new_page()
-        opened.set_viewport_size({"width": 1280, "height": 1600})
-        opened.faults = []
-        opened.on("console", lambda m: opened.faults.append(m.text))
-        opened.on("pageerror", lambda error: opened.faults.append(str(error)))
-        opened.goto((root / "book" / "page.html").as_uri())
-        opened.wait_for_selector("#simplex[data-settled]")
-        yield opened
-        browser.close()
+    context = chromium.new_context(offline=True, has_touch=True)
+    opened = context.new_page()
+    opened.set_viewport_size({"width": 1280, "height": 1600})
+    opened.faults = []
+    opened.on("console", lambda m: opened.faults.append(m.text))
+    opened.on("pageerror", lambda error: opened.faults.append(str(error)))
+    opened.goto((root / "book" / "page.html").as_uri())
+    opened.wait_for_selector("#simplex[data-settled]")
+    yield opened
+    context.close()
 
 
 @pytest.fixture(autouse=True)

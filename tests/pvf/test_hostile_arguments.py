@@ -81,6 +81,16 @@ LAW = pvf.score_law(PLAIN, X, Y, perturbation=PLAIN_NOISE, scoring="f1")
 #: A call that works: the function, or what makes it, where only its name tells which, and its
 #: arguments. Those that are left out have their defaults.
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "FlipProbability": (
+        pvf.FlipProbability,
+        {"probability": np.array([0.2, 0.5]), "standard_error": np.zeros(2), "exact": True},
+    ),
+    "ScoreLaw.cdf": (LAW.cdf, {"score": np.array([0.2, 0.5])}),
+    "ScoreLaw.of_quantile": (LAW.of_quantile, {"q": 0.25, "n_sets": 3}),
+    "ScoreLaw.plot": (LAW.plot, {}),
+    "ScoreLaw.quantile": (LAW.quantile, {"q": 0.25}),
+    "ScoreLaw.samples": (LAW.samples, {}),
+    "ScoreLaw.to_frame": (LAW.to_frame, {}),
     "flip_probability": (
         pvf.flip_probability,
         {"model": PLAIN, "X": X, "perturbation": PLAIN_NOISE, "n_draws": 10},
@@ -89,12 +99,6 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         pvf.score_law,
         {"model": PLAIN, "X": X, "y": Y, "perturbation": PLAIN_NOISE, "scoring": "f1"},
     ),
-    "ScoreLaw.cdf": (LAW.cdf, {"score": np.array([0.2, 0.5])}),
-    "ScoreLaw.of_quantile": (LAW.of_quantile, {"q": 0.25, "n_sets": 3}),
-    "ScoreLaw.quantile": (LAW.quantile, {"q": 0.25}),
-    "ScoreLaw.plot": (LAW.plot, {}),
-    "ScoreLaw.samples": (LAW.samples, {}),
-    "ScoreLaw.to_frame": (LAW.to_frame, {}),
     "GaussianNoise": (pvf.GaussianNoise, {"scale": 0.1}),
     "GaussianNoise.fit": (pvf.GaussianNoise(0.1).fit, {"column": X[:, 0]}),
     "GaussianNoise.prepare": (pvf.GaussianNoise(0.1).prepare, {"column": X[:, 0]}),
@@ -136,10 +140,6 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         pvf.NominalFlip(0.1).fit(Y).sample,
         {"column": Y, "size": 2, "rng": np.random.default_rng(0)},
     ),
-    "NominalFlip.transition_probabilities": (
-        pvf.NominalFlip(0.1).fit(Y).transition_probabilities,
-        {},
-    ),
     "OrdinalShift": (
         pvf.OrdinalShift,
         {"probability": 0.1, "decay": 1.0, "order": ["a", "b"], "values": np.array([0.0, 1.5])},
@@ -149,10 +149,6 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     "OrdinalShift.sample": (
         pvf.OrdinalShift(0.1, 1).fit(Y).sample,
         {"column": Y, "size": 2, "rng": np.random.default_rng(0)},
-    ),
-    "OrdinalShift.transition_probabilities": (
-        pvf.OrdinalShift(0.1, 1).fit(Y).transition_probabilities,
-        {},
     ),
     "Perturbation": (pvf.Perturbation, {"mechanisms": pvf.GaussianNoise(0.1)}),
     "Perturbation.fit": (pvf.Perturbation(pvf.GaussianNoise(0.1)).fit, {"X": X}),
@@ -406,6 +402,9 @@ LEGAL: dict[str, set[str]] = {
     "intervention_efficiency_interval:random_state": SEEDS,
     "intervention_efficiency_scorer:capacity": {"10**30"},  # places, out of samples seen later
     "net_benefit:pos_label": {"bool"},
+    "ScoreLaw.plot:samples": {"bool"},
+    "FlipProbability:exact": {"bool"},
+    "ScoreLaw.samples:scale": {"1.5", "10**30"},
     "GaussianNoise:scale": {"1.5", "10**30"},
     "GaussianNoise.fit:column": {"own, shorter"},
     "GaussianNoise.prepare:column": {"own, shorter"},

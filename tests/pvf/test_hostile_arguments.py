@@ -523,7 +523,6 @@ LEGAL: dict[str, set[str]] = {
 NOT_HELD = {
     "BootstrapQuartile",
     "Evidence",
-    "FlipProbability",
     "HoldOut",
     "OneStandardError",
     "OutOfBag",

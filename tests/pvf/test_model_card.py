@@ -555,17 +555,18 @@ def test_any_text_survives_markdown_and_html(text):
     ]
     seen = [expected] if expected else []
     assert texts == [*seen, "item", "value", expected, expected, "t:", *[expected] * 4]
-    said = {"headline": text, "reasons": [text, text], "caveats": [text]}
+    said = {"headline": text, "reasons": [text, text], "model_in_words": [text], "caveats": [text]}
     page = as_fragment("recommendation.j2", said)
     shown = [part.strip() for part in Outline(page).text if part.strip()]
-    assert shown == [*seen * 3, "Caveats:", *seen]
+    assert shown == [*seen * 3, "The model in words:", *seen, "Caveats:", *seen]
     assert "\n" not in in_markdown(text)
 
 
 def test_text_that_calls_itself_safe_is_escaped_all_the_same():
     """A text of a class that Jinja trusts is shown as it is, wherever it stands in the facts."""
     text = markupsafe.Markup("<b>a</b>")
-    page = as_fragment("recommendation.j2", {"headline": text, "reasons": [text], "caveats": ()})
+    said = {"headline": text, "reasons": [text], "model_in_words": (), "caveats": ()}
+    page = as_fragment("recommendation.j2", said)
     assert "b" not in Outline(page).tags
     assert Outline(page).text.count("<b>a</b>") == 2
 

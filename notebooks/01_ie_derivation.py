@@ -383,6 +383,9 @@ from IPython.display import Markdown
 
 Markdown(run.says())
 
+# %% [markdown]
+# The counts of cases that agree, check by check:
+
 # %%
 from studies.kit.show import text_table
 

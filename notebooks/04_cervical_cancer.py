@@ -254,6 +254,9 @@ from studies.pvf2026.clinical.variants import HARM, TIES
 harm = HARM.run(n_repetitions=n_changes, seed=seed)
 Markdown(harm.says())
 
+# %% [markdown]
+# The lead under each change of categories:
+
 # %% mystnb={"figure": {"name": "fig-cervical-harm", "caption": "Cervical cancer: PVF's wins less losses under other changes of categories, by noise level; 95% intervals over repetitions. Pale: the full results. One random order breaks the ties of both methods."}, "image": {"alt": "Three panels, for IE at 0.1 and 0.5 and F1. Without changes of categories the lead is near zero at small noise; the more often categories change, the further it is below zero."}}
 harm.figure("fig-cervical-harm")
 
@@ -299,6 +302,9 @@ show(text_table(ends, "change", "sigma", spec=".0f"), "cervical-harm")
 # %%
 ties = TIES.run(n_repetitions=n_protocols, depths=depths, seed=seed)
 Markdown(ties.says())
+
+# %% [markdown]
+# How near each protocol comes to the printed numbers:
 
 # %% mystnb={"figure": {"name": "fig-clinical-protocols", "caption": "The five protocols whose single runs come nearest to the paper's printed wins, losses and ties, and this book's; root mean square distance over all metrics, with 95% intervals over repetitions. Pale: the full results."}, "image": {"alt": "Two panels, one a data set. Each row is a protocol, its point the distance in points of splits; this book's protocol is the last row."}}
 ties.figure("fig-clinical-protocols")

@@ -75,6 +75,9 @@ from studies.pvf2026.synthetic import SWEEP
 sweep = SWEEP.run(n_repetitions=n_datasets, seed=sweep_seed)
 Markdown(sweep.says())
 
+# %% [markdown]
+# First the smaller data sets:
+
 # %% mystnb={"figure": {"name": "fig-sensitivity-50", "caption": "Synthetic data, 50 people: mean difference in choices of the true pair, of 5,000, over the noise level, with 95% intervals; ties are split evenly. Pale: the full results."}, "image": {"alt": "Three panels by separability. In the full results every curve is at zero up to a noise of 0.001 and rises towards 0.1, most at high separability."}}
 sweep.figure("fig-sensitivity-50")
 

@@ -325,6 +325,9 @@ hidden = HIDDEN_SIZES.run(
 )
 Markdown(hidden.says())
 
+# %% [markdown]
+# The slopes, and the errors of a split of the same data:
+
 # %% mystnb={"figure": {"name": "fig-pmv-hidden", "caption": "Above: slope of PMV over the number of hidden neurons. Below: errors of a 70:30 split. Bars: from the least to the largest of this page's runs; the committed runs are pale."}, "image": {"alt": "Two columns of panels, digits and MNIST. Above, the slope over the number of neurons; below, training and test error, both small."}}
 hidden.figure("fig-pmv-hidden")
 

@@ -268,6 +268,9 @@ show(
 # %% mystnb={"figure": {"name": "fig-rashomon-costs", "caption": "Mean capacity above 1 that each way finds at ε = 0.01, against its time for 150 persons; standard errors over five splits. Blue: logistic regression. Orange: networks."}, "image": {"alt": "Two panels with logarithmic axes, Adult and COMPAS. The exact optimum and AWP lie far above the sampled logistic regressions; AWP on networks lies several times above the sampled networks, to the left of them."}}
 awp.figure("fig-rashomon-costs", beside=[logistic, networks])
 
+# %% [markdown]
+# What one search finds above the other, person by person, in the full results:
+
 # %%
 from studies.capacity2022.searches import against_sampling
 
@@ -555,6 +558,9 @@ show(
     text_table(pd.concat([shown, carried]), "problem", spec=spec, names=words),
     "bridge-answers",
 )
+
+# %% [markdown]
+# How many of these comparisons point which way:
 
 # %%
 from studies.capacity2022.bridge_show import signs

@@ -81,6 +81,9 @@ scores = {
 }
 pd.concat(scores).style.format(precision=3).set_uuid("convergence-population")
 
+# %% [markdown]
+# The run that the rest of this chapter shows:
+
 # %%
 from IPython.display import Markdown
 

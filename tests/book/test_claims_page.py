@@ -71,7 +71,7 @@ def test_every_number_stands_on_an_axis(show):
     found = judge("BRE-1")
     for number in (f"{found.number:.1f}", f"{found.low:.1f}", f"{found.high:.1f}", "32"):
         assert number in label
-    left, right = (float(text.replace(",", "")) for text in row.locator("text").all_inner_texts())
+    left, right = (float(text.replace(",", "")) for text in row.locator("text").all_text_contents())
     x = float(row.locator("circle").get_attribute("cx"))
     expected = 6 + 148 * (found.number - left) / (right - left)
     assert x == pytest.approx(expected, abs=0.6)
@@ -143,7 +143,8 @@ def test_filters_and_search_narrow_the_table(show, whole):
     found = shown(page)
     assert 0 < len(found) < len(expected)
     for claim in found:
-        text = page.locator(f"#claim-{claim.lower()}").text_content().lower()
+        row = page.locator(f"#claim-{claim.lower()}")
+        text = f"{row.text_content()} {row.get_attribute('data-words')}".lower()
         assert "cervical" in text
         assert "σ" in text
     controls.get_by_role("combobox", name="Paper").select_option("zhang2026pvf")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 METHODS = ("auto", "exact", "sample")
+Method = Literal["auto", "exact", "sample"]
 _TAIL = 1e-13  # of a law of counts, left out at each end where the joint law would be large
 _MOST_PAIRS = 2**18
 _DIRECT = 1000  # counts up to which laws are convolved by plain sums
@@ -148,7 +149,7 @@ def flip_probability(
         model.predict(X)  # its own errors come first
     if method != "sample":
         try:
-            return _exact(model, Noise(perturbation, X), case)
+            return _exact(law_of_flags(model, Noise(perturbation, X)), classes, case)
         except NoLawError as error:
             if method == "exact":
                 raise ValueError(f"method='exact': {error}; take 'auto' or 'sample'.") from error
@@ -196,6 +197,11 @@ class ScoreLaw:
         """The expected score."""
         return float(self.support @ self.probabilities)
 
+    @property
+    def sd(self) -> float:
+        """The score's standard deviation from set to set."""
+        return float(np.sqrt((self.support - self.mean) ** 2 @ self.probabilities))
+
     def cdf(self, score: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of a score at most this, one for each given."""
         below = np.concatenate([[0.0], np.cumsum(self.probabilities)])
@@ -227,7 +233,8 @@ class ScoreLaw:
         first = some * (upto**rank - before**rank)
         rest = n_sets - rank
         second = some * ((1 - before) ** rest - np.maximum(1 - upto, 0) ** rest)
-        apart = np.triu(np.outer(first, second), 1)
+        with np.errstate(over="ignore"):  # below the diagonal, which is left out
+            apart = np.triu(np.outer(first, second), 1)
         same = np.maximum(at - apart.sum(axis=1), 0)
         low, high = np.nonzero(apart > 0)
         between = (1 - share) * self.support[low] + share * self.support[high]
@@ -390,20 +397,75 @@ def score_laws(
         As in `score_law`.
     """
     labels, case, metric = _judged(X, y, scoring, n_replicas, pos_label)
-    classes = np.unique(labels)
-    try:
-        noise = Noise(fitted_perturbation(perturbation, X), X)
-    except NoLawError as error:
-        raise ValueError(f"perturbation: {error}; draw sets instead.") from error
-    laws = []
     for model in models:
-        _check_classifier(model, classes)
-        try:
-            flips = _exact(model, noise, case)
-        except NoLawError as error:
-            raise ValueError(f"model: {error}; draw sets instead.") from error
-        laws.append(_law_of_counts(flips, labels == case, n_replicas, metric))
+        _check_classifier(model, np.unique(labels))
+    perturbation = fitted_perturbation(perturbation, X)
+    found = laws_where_known(models, X, labels, perturbation, [(case, metric)], n_replicas)[0]
+    laws = []
+    for law in found:
+        if isinstance(law, NoLawError):
+            raise ValueError(f"{law}; draw sets instead.") from law
+        laws.append(law)
     return laws
+
+
+def laws_where_known(
+    models: Sequence[Any],
+    X: Any,
+    labels: NDArray[Any],
+    perturbation: JointPerturbation,
+    metrics: Sequence[tuple[Any, Callable[..., Any]] | None],
+    n_replicas: int,
+) -> list[list[ScoreLaw | NoLawError]]:
+    """Return, for each metric and model, the score's law or why none is known.
+
+    Parameters
+    ----------
+    models : list of fitted estimators
+    X, labels, n_replicas
+        As in `perturbation_validation`.
+    perturbation : Perturbation
+        Fitted.
+    metrics : list of (case label, function of counts)
+        None for what is no function of counts.
+
+    Returns
+    -------
+    list of list of ScoreLaw or NoLawError
+        One list for each metric.
+    """
+    classes = np.unique(labels)
+    flagged = _flagged_second(models, X, classes, perturbation)
+
+    def law(second: NDArray[np.float64] | NoLawError, metric: Any) -> ScoreLaw | NoLawError:
+        if metric is None:
+            return NoLawError("scoring is no known function of true and false positives")
+        if isinstance(second, NoLawError):
+            return second
+        flips = _exact(second, classes, metric[0])
+        return _law_of_counts(flips, labels == metric[0], n_replicas, metric[1])
+
+    return [[law(second, metric) for second in flagged] for metric in metrics]
+
+
+def _flagged_second(
+    models: Sequence[Any], X: Any, classes: NDArray[Any], perturbation: JointPerturbation
+) -> list[NDArray[np.float64] | NoLawError]:
+    """Return how likely each sample is predicted the second class by each model, where known."""
+    found: list[NDArray[np.float64] | NoLawError] = []
+    try:
+        noise = Noise(perturbation, X)
+    except NoLawError as error:
+        return [error for _ in models]
+    for model in models:
+        try:
+            _check_classifier(model, classes)
+            found.append(law_of_flags(model, noise))
+        except NoLawError as error:
+            found.append(error)
+        except ValueError as error:  # a classifier of other classes
+            found.append(NoLawError(str(error)))
+    return found
 
 
 def _check_samples(X: Any, n_samples: int | None = None) -> None:
@@ -419,10 +481,9 @@ def _check_classifier(model: Any, classes: NDArray[Any] | None = None) -> None:
         raise ValueError(f"model must have the classes {classes.tolist()} of y.")
 
 
-def _exact(model: Any, noise: Noise, case: Any) -> FlipProbability:
-    """Return the exact probabilities that the case is predicted."""
-    second = law_of_flags(model, noise)
-    law = second if case == model.classes_[-1] else 1 - second
+def _exact(second: NDArray[np.float64], classes: Any, case: Any) -> FlipProbability:
+    """Return the probabilities that the case is predicted, given those of the second class."""
+    law = second if case == classes[-1] else 1 - second
     return FlipProbability(law, np.zeros_like(law), exact=True)
 
 

@@ -553,7 +553,7 @@ def _selection_facts(subject: _Subject) -> dict[str, Any]:
         "pvf_version": pvf.__version__,
         "metric": subject.metric,
         "capacity": subject.capacity,
-        "n_sets": result.scores.shape[1],
+        "n_sets": result.n_sets,
         "aggregate": _aggregate_name(result),
         "best_score": float(result.aggregated.max()),
         "n_tied": len(result.tied),
@@ -572,6 +572,11 @@ def _selection_facts(subject: _Subject) -> dict[str, Any]:
 
 def _aggregate_name(result: PerturbationValidationResult) -> str | None:
     """Return the aggregate by which the scores on the sets give the result's, if it is known."""
+    if result.scores is None:
+        laws = [law for law in result.law if law is not None]
+        levels = {"lower quartile": 0.25, "median": 0.5, "minimum": 0.0}
+        found = {name: [law.quantile(q) for law in laws] for name, q in levels.items()}
+        return next((name for name, f in found.items() if np.allclose(f, result.aggregated)), None)
     able = np.isfinite(result.scores).all(axis=1)  # infinite scores have no mean to tell by
     scores, aggregated = result.scores[able], result.aggregated[able]
     names = (name for name, f in _AGGREGATES.items() if np.allclose(f(scores), aggregated))
@@ -592,8 +597,8 @@ def _choices(subject: _Subject) -> list[dict[str, Any]]:
         {
             "candidate": pd.Series(result.names, dtype=object),
             "score": result.aggregated,
-            "low": result.scores.min(axis=1),
-            "high": result.scores.max(axis=1),
+            "low": result.to_frame()["min"].to_numpy(),
+            "high": result.to_frame()["max"].to_numpy(),
             "unperturbed": result.unperturbed,
         }
     )

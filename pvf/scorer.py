@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from pvf._checks import check_integer, check_scorer, shown
+from pvf._checks import check_choice, check_integer, check_scorer, shown
 from pvf._seeds import scorer_seed
+from pvf.exact import METHODS, Method
 from pvf.perturbation import JointPerturbation, check_perturbation, fitted_perturbation
 from pvf.validation import Aggregate, Scoring, check_aggregate, perturbation_validation
 
@@ -25,13 +26,14 @@ def perturbation_scorer(
     n_sets: int = 100,
     n_replicas: int = 7,
     aggregate: Aggregate = 0.25,
+    method: Method = "sample",
     random_state: int | np.random.SeedSequence | np.random.Generator | np.random.RandomState = 0,
 ) -> PerturbationScorer:
     """Return a scorer that perturbs the samples, for `GridSearchCV` and its kin.
 
     Parameters
     ----------
-    scoring, perturbation, n_sets, n_replicas, aggregate
+    scoring, perturbation, n_sets, n_replicas, aggregate, method
         As in `perturbation_validation`.
     random_state : int, SeedSequence, Generator or RandomState, default=0
         Seed. A generator is asked once, so that every candidate meets the same noise on a fold and
@@ -76,7 +78,8 @@ def perturbation_scorer(
     check_aggregate(aggregate)
     check_scorer(scoring)
     check_perturbation(perturbation)
-    return PerturbationScorer(scoring, perturbation, n_sets, n_replicas, aggregate, seed)
+    check_choice("method", method, METHODS)
+    return PerturbationScorer(scoring, perturbation, n_sets, n_replicas, aggregate, seed, method)
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,7 @@ class PerturbationScorer:
     n_replicas: int
     aggregate: Aggregate
     random_state: int | np.random.SeedSequence
+    method: Method = "sample"
 
     def __call__(
         self,
@@ -110,6 +114,7 @@ class PerturbationScorer:
             n_sets=self.n_sets,
             n_replicas=self.n_replicas,
             aggregate=self.aggregate,
+            method=self.method,
             random_state=self.random_state,
             sample_weight=sample_weight,
             score_params=score_params,

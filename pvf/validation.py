@@ -7,13 +7,12 @@ predicts that table once, and a metric that depends on counts is computed for al
 from __future__ import annotations
 
 import hashlib
-import html
 import itertools
 import numbers
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, overload
+from dataclasses import replace
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
@@ -25,7 +24,6 @@ from sklearn.utils import gen_batches, gen_even_slices
 from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
-from pvf import plotting
 from pvf._blocks import (
     BlockScorer,
     PerturbedSets,
@@ -36,7 +34,6 @@ from pvf._blocks import (
 )
 from pvf._checks import (
     check_array,
-    check_axes,
     check_bool,
     check_choice,
     check_column,
@@ -44,7 +41,6 @@ from pvf._checks import (
     check_interval,
     check_n_jobs,
     check_number,
-    check_numeric,
     check_samples,
     check_scorer,
     check_shape,
@@ -52,15 +48,14 @@ from pvf._checks import (
     shown,
 )
 from pvf._seeds import Seed, seed_sequence
-from pvf._text import shortened
-from pvf.perturbation import (
-    JointPerturbation,
-    fitted_perturbation,
-    sampler_of,
+from pvf.exact import METHODS, Method, NoLawError, ScoreLaw, laws_where_known
+from pvf.perturbation import JointPerturbation, fitted_perturbation, sampler_of
+from pvf.validation_result import (
+    TIE_BREAKS,
+    PerturbationValidationResult,
+    PerturbationValidationResults,
+    TieBreak,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 __all__ = [
     "PerturbationValidationResult",
@@ -77,191 +72,9 @@ __all__ = [
     "tied_best",
 ]
 
-TIE_BREAKS = ("first", "last", "random")
-
-TieBreak = Literal["first", "last", "random"]
 Scoring = str | Callable[..., float]
 Aggregate = float | Callable[[NDArray[np.float64]], float]
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class PerturbationValidationResult:
-    """What `perturbation_validation` found.
-
-    Attributes
-    ----------
-    scores : ndarray of shape (n_models, n_sets)
-        Score of each model on each perturbed set.
-    aggregated : ndarray of shape (n_models,)
-        Aggregated score A_f of each model.
-    tied : ndarray of int
-        Indices of all models within rounding of the best aggregated score.
-    best_index : int
-        The one of ``tied`` that the tie rule picks.
-    unperturbed : ndarray of shape (n_models,)
-        Score of each model on the validation set as it is: the traditional criterion.
-    models : tuple
-        The candidates, as given.
-    names : tuple of str
-        Their names.
-    tie_break : str
-        The tie rule.
-    seed : int or SeedSequence
-        The ``random_state`` that reproduces the result.
-    """
-
-    scores: NDArray[np.float64]
-    aggregated: NDArray[np.float64]
-    tied: NDArray[np.intp]
-    best_index: int
-    unperturbed: NDArray[np.float64]
-    models: tuple[Any, ...]
-    names: tuple[str, ...]
-    tie_break: str
-    seed: int | np.random.SeedSequence
-
-    def __post_init__(self) -> None:
-        """Check that the parts fit together, also where a result is made by hand."""
-        n_models = len(_scores("scores", self.scores, (-1, -1)))
-        for name in ("aggregated", "unperturbed"):
-            _scores(name, getattr(self, name), (n_models,), as_in="scores")
-        tied = check_array("tied", self.tied)
-        check_shape("tied", tied, (-1,))
-        if tied.dtype.kind not in "iu" or tied.min() < 0 or tied.max() >= n_models:
-            raise ValueError(f"tied must hold indices below {n_models}, got {shown(self.tied)}.")
-        check_integer("best_index", self.best_index, 0, n_models - 1)
-        for name in ("models", "names"):
-            given = getattr(self, name)
-            if not isinstance(given, tuple) or len(given) != n_models:
-                raise TypeError(f"{name} must be a tuple of {n_models}, got {shown(given)}.")
-        if not all(isinstance(name, str) for name in self.names):
-            raise TypeError(f"names must be texts, got {shown(self.names)}.")
-        check_choice("tie_break", self.tie_break, TIE_BREAKS)
-        if not isinstance(self.seed, np.random.SeedSequence):
-            check_integer("seed", self.seed, 0, None)
-
-    @property
-    def best_model(self) -> Any:
-        """The selected model."""
-        return self.models[self.best_index]
-
-    @property
-    def best_name(self) -> str:
-        """The selected model's name."""
-        return self.names[self.best_index]
-
-    def __repr__(self) -> str:
-        n_models, n_sets = self.scores.shape
-        leaders = self._leaders(6)
-        lines = leaders.rename(index=lambda name: shortened(name, 40)).to_string().splitlines()
-        more = [f"... and {n_models - len(leaders)} more"] if n_models > len(leaders) else []
-        return "\n".join([f"<{self._summary(n_models, n_sets)}>", *lines, *more])
-
-    def _repr_html_(self) -> str:
-        summary = html.escape(self._summary(*self.scores.shape))
-        return f"<p>{summary}</p>{self._leaders(15).to_html(border=0)}"
-
-    def _summary(self, n_models: int, n_sets: int) -> str:
-        tied = f", tied with {len(self.tied) - 1} more" if len(self.tied) > 1 else ""
-        return (
-            f"PerturbationValidationResult of {n_models} models on {n_sets} sets: "
-            f"{shortened(self.best_name, 60)!r} is selected{tied}"
-        )
-
-    def _leaders(self, most: int) -> pd.DataFrame:
-        """Return the table's first rows, the selected model on top, to three digits."""
-        selected = np.arange(len(self.names)) == self.best_index
-        order = np.lexsort((-self.aggregated, ~selected))[:most]
-        shown = self.to_frame().iloc[order].drop(columns=["min", "max"])
-        return shown.round(3)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row a model: its scores in summary, whether it ties, whether it is selected.
-
-        Returns
-        -------
-        DataFrame
-            Indexed by model name, in the order given. Infinite scores have no ``sd``: it is NaN.
-        """
-        index = np.arange(len(self.names))
-        n_sets = self.scores.shape[1]
-        with np.errstate(invalid="ignore"):  # infinity minus infinity
-            sd = self.scores.std(axis=1, ddof=1) if n_sets > 1 else np.nan
-        return pd.DataFrame(
-            {
-                "aggregated": self.aggregated,
-                "unperturbed": self.unperturbed,
-                "mean": self.scores.mean(axis=1),
-                "sd": sd,
-                "min": self.scores.min(axis=1),
-                "max": self.scores.max(axis=1),
-                "tied": np.isin(index, self.tied),
-                "selected": index == self.best_index,
-            },
-            index=pd.Index(self.names, name="model"),
-        )
-
-    def plot(self, ax: Axes | None = None, *, n_models: int = 15) -> Axes:
-        """Draw the perturbed scores of the leading models, the selected one on top.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        n_models : int, default=15
-            How many models to show at most.
-
-        Returns
-        -------
-        matplotlib Axes
-            A box is the middle half of a model's scores over the perturbed sets and whiskers reach
-            the extremes; a diamond is the aggregated score, a cross the unperturbed one. Infinite
-            scores are left out.
-        """
-        check_integer("n_models", n_models, 1)
-        selected = np.arange(len(self.names)) == self.best_index  # before those that it ties with
-        shown = np.lexsort((-self.aggregated, ~selected))[:n_models]
-        height = 0.32 * len(shown) + 1.2
-        ax = check_axes(ax) or plotting.new_axes(figsize=(6.8, height))
-        rows = np.arange(len(shown))[::-1]
-        blue, orange = plotting.PALETTE[:2]
-        ax.boxplot(
-            [row[np.isfinite(row)] for row in self.scores[shown]],
-            positions=rows,
-            orientation="horizontal",
-            whis=(0, 100),
-            widths=0.6,
-            manage_ticks=False,
-            medianprops={"color": blue},
-        )
-        marks: dict[str, Any] = {"linestyle": "none", "zorder": 3}
-        ax.plot(self.aggregated[shown], rows, "D", color=orange, label="aggregated", **marks)
-        ax.plot(self.unperturbed[shown], rows, "x", color="0.2", label="unperturbed", **marks)
-        labels = [
-            plotting.label(self.names[i]) + (" (selected)" if i == self.best_index else "")
-            for i in shown
-        ]
-        ax.set_yticks(rows, labels)
-        ax.set(xlabel="score on the perturbed validation sets")
-        plotting.as_written([*ax.get_yticklabels(), *ax.legend(frameon=False).get_texts()])
-        return ax
-
-
-class PerturbationValidationResults(dict[str, PerturbationValidationResult]):
-    """Results of one run by several scorers: a dict of each scorer's name to its result."""
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the results' tables below each other, indexed by scorer and model."""
-        return pd.concat(
-            {name: result.to_frame() for name, result in self.items()}, names=["metric"]
-        )
-
-    def __repr__(self) -> str:
-        best = "".join(f"\n  {n}: {shortened(r.best_name, 60)!r}" for n, r in self.items())
-        return f"<PerturbationValidationResults; selected by{best}>"
-
-    def _repr_html_(self) -> str:
-        return "".join(f"<h4>{html.escape(n)}</h4>{r._repr_html_()}" for n, r in self.items())
+Laws = tuple[ScoreLaw | None, ...]
 
 
 @overload
@@ -277,6 +90,7 @@ def perturbation_validation(
     aggregate: Aggregate = ...,
     tie_break: TieBreak = ...,
     common_noise: bool = ...,
+    method: Method = ...,
     random_state: Seed = ...,
     n_jobs: int | None = ...,
     memory_budget: float = ...,
@@ -297,6 +111,7 @@ def perturbation_validation(
     aggregate: Aggregate = ...,
     tie_break: TieBreak = ...,
     common_noise: bool = ...,
+    method: Method = ...,
     random_state: Seed = ...,
     n_jobs: int | None = ...,
     memory_budget: float = ...,
@@ -316,6 +131,7 @@ def perturbation_validation(
     aggregate: Aggregate = 0.25,
     tie_break: TieBreak = "first",
     common_noise: bool = True,
+    method: Method = "sample",
     random_state: Seed = None,
     n_jobs: int | None = None,
     memory_budget: float = 256,
@@ -358,6 +174,11 @@ def perturbation_validation(
         Whether all models see the same perturbed sets, which removes noise from their comparison.
         With False each model gets sets of its own, which is Algorithm 1 to the letter; they
         depend on the model's name in a dict, and on its place in a list.
+    method : {"sample", "auto", "exact"}, default="sample"
+        ``"sample"`` is Algorithm 1. ``"auto"`` draws nothing for a candidate whose law is known
+        (see `flip_probability`) where ``scoring`` is a function of counts and ``aggregate`` a
+        quantile: its aggregated score is then the law's quantile, to which Algorithm 1 tends as
+        ``n_sets`` grows, and depends on no seed. ``"exact"`` refuses candidates without a law.
     random_state : int, SeedSequence, Generator, RandomState or None
         Set m is drawn by a generator of its own, and models predict blocks of one size, so the
         result depends on the seed alone, and not on ``n_jobs`` or ``memory_budget``.
@@ -428,9 +249,10 @@ def perturbation_validation(
     check_bool("progress", progress)
     check_n_jobs(n_jobs)
     budget = check_number("memory_budget", memory_budget, 1) * 2**20
+    check_choice("method", method, METHODS)
     seed = seed_sequence(random_state)
     params = _score_params(sample_weight, score_params, len(labels))
-    sampler = sampler_of(fitted_perturbation(perturbation, X), X)
+    perturbation = fitted_perturbation(perturbation, X)
     scorers = tuple(BlockScorer(labels, check_scorer(one), params) for one in given.values())
 
     # The scorers' own errors and warnings come first, and once.
@@ -439,40 +261,70 @@ def perturbation_validation(
     unperturbed = scores_on(scorers, candidates, X, 1)[:, :, 0]
     for one, plain in zip(given.values(), unperturbed, strict=True):
         _refuse_nan(plain[:, None], one, names, "the validation set as it is")
-    sets = PerturbedSets(sampler, n_replicas, scorers)
-    sets = replace(sets, n_rows=sets.rows_per_part(budget))
-    own = names if isinstance(models, Mapping) else range(len(names))
-    keys = None if common_noise else list(own)
-    scores = _all_scores(sets, candidates, n_sets, seed, keys, n_jobs, budget, progress)
+    laws: list[Laws] = [(None,) * len(names)] * len(given)
+    if method != "sample":
+        metrics = [of.metric for of in scorers]
+        known = laws_where_known(candidates, X, labels, perturbation, metrics, n_replicas)
+        if callable(aggregate):
+            known = [[NoLawError("aggregate is no quantile")] * len(names)] * len(given)
+        laws = [_laws(of_models, names, method) for of_models in known]
+    drawn = [q for q in range(len(names)) if any(law[q] is None for law in laws)]
+    scores = np.full((len(given), len(names), n_sets), np.nan)
+    if drawn:
+        sets = PerturbedSets(sampler_of(perturbation, X), n_replicas, scorers)
+        sets = replace(sets, n_rows=sets.rows_per_part(budget))
+        own = names if isinstance(models, Mapping) else range(len(names))
+        keys = None if common_noise else [own[q] for q in drawn]
+        some = [candidates[q] for q in drawn]
+        scores[:, drawn] = _all_scores(sets, some, n_sets, seed, keys, n_jobs, budget, progress)
     results = PerturbationValidationResults()
-    for (metric, one), plain, perturbed in zip(given.items(), unperturbed, scores, strict=True):
-        _refuse_nan(perturbed, one, names, "perturbed set {}")
-        aggregated = _aggregate(perturbed, aggregate, names, one)
-        results[metric] = _result(perturbed, aggregated, plain, candidates, names, tie_break, seed)
+    for s, (metric, one) in enumerate(given.items()):
+        aggregated = _aggregated(scores[s], laws[s], aggregate, names, one)
+        tied = tied_best(aggregated)
+        results[metric] = PerturbationValidationResult(
+            scores=None if all(laws[s]) else scores[s],
+            aggregated=aggregated,
+            tied=tied,
+            best_index=break_tie(tied, tie_break, seed),
+            unperturbed=unperturbed[s],
+            models=tuple(candidates),
+            names=tuple(names),
+            tie_break=tie_break,
+            seed=seed if seed.spawn_key or not isinstance(seed.entropy, int) else seed.entropy,
+            law=laws[s],
+        )
     return results if isinstance(scoring, Mapping) else results[""]
 
 
-def _result(
+def _laws(
+    known: Sequence[ScoreLaw | NoLawError], names: Sequence[str], method: Method
+) -> tuple[ScoreLaw | None, ...]:
+    """Return the laws of all candidates, None for what has to be drawn."""
+    for law, name in zip(known, names, strict=True):
+        if method == "exact" and isinstance(law, NoLawError):
+            raise ValueError(f"method='exact': {name!r}: {law}; take 'auto' or 'sample'.") from law
+    return tuple(None if isinstance(law, NoLawError) else law for law in known)
+
+
+def _aggregated(
     scores: NDArray[np.float64],
-    aggregated: NDArray[np.float64],
-    unperturbed: NDArray[np.float64],
-    models: Sequence[Any],
+    laws: Laws,
+    aggregate: Aggregate,
     names: Sequence[str],
-    tie_break: TieBreak,
-    seed: np.random.SeedSequence,
-) -> PerturbationValidationResult:
-    tied = tied_best(aggregated)
-    return PerturbationValidationResult(
-        scores=scores,
-        aggregated=aggregated,
-        tied=tied,
-        best_index=break_tie(tied, tie_break, seed),
-        unperturbed=unperturbed,
-        models=tuple(models),
-        names=tuple(names),
-        tie_break=tie_break,
-        seed=seed if seed.spawn_key or not isinstance(seed.entropy, int) else seed.entropy,
-    )
+    scoring: Any,
+) -> NDArray[np.float64]:
+    """Return the quantile of each law, and the aggregate of the scores that were drawn."""
+    found = np.empty(len(names))
+    drawn = [q for q, law in enumerate(laws) if law is None]
+    for q, law in enumerate(laws):
+        if law is not None:
+            scores[q] = np.nan  # drawn for another scorer
+            found[q] = law.quantile(float(aggregate))  # type: ignore[arg-type]
+    if drawn:
+        own = [names[q] for q in drawn]
+        _refuse_nan(scores[drawn], scoring, own, "perturbed set {}")
+        found[drawn] = _aggregate(scores[drawn], aggregate, own, scoring)
+    return found
 
 
 def _named_scorings(scoring: Any) -> dict[str, Any]:
@@ -640,15 +492,6 @@ def quantile_of_rows(scores: NDArray[np.float64], share: float) -> NDArray[np.fl
         between = np.where(np.isinf(high), high, found[infinite])
         found[infinite] = np.where(np.isinf(low) | (low == high), low, between)
     return found
-
-
-def _scores(name: str, value: Any, shape: tuple[int, ...], as_in: str = "") -> NDArray[np.float64]:
-    """Return scores, which may be infinite."""
-    scores = check_numeric(name, value)
-    check_shape(name, scores, shape, as_in)
-    if np.isnan(scores).any():
-        raise ValueError(f"{name} must not be NaN, got {shown(value)}.")
-    return scores
 
 
 def _refuse_nan(

@@ -438,7 +438,7 @@ def _recommended_first(selection: Selection) -> PerturbationValidationResult:
     aggregated = result.aggregated[order]
     return dataclasses.replace(
         result,
-        scores=result.scores[order],
+        scores=None if result.scores is None else result.scores[order],
         aggregated=aggregated,
         unperturbed=result.unperturbed[order],
         models=tuple(result.models[place] for place in order),

@@ -299,6 +299,7 @@ def check_scores(n_repetitions: int, rng: np.random.Generator) -> pd.DataFrame:
             common_noise=noise == "common noise",
             random_state=int(rng.integers(2**31)),
         ).scores
+        assert scores is not None  # since they are drawn
         bound = np.sqrt(np.log(2 / 0.01) / (2 * n_sets))
         distance = _largest_distance(scores[0], values[-1], chances)
         rows.append(("THE-1", f"distance to the exact law, {noise}", n_sets, distance, 0.0, bound))

@@ -81,17 +81,10 @@ class PerturbationValidationResult:
 
     def __post_init__(self) -> None:
         """Check that the parts fit together, also where a result is made by hand."""
-        rows = self.names if self.scores is None else check_numeric("scores", self.scores)
-        n_models = len(rows)
-        if not self.law:
-            object.__setattr__(self, "law", (None,) * n_models)
-        if not isinstance(self.law, tuple) or len(self.law) != n_models:
-            raise TypeError(f"law must be a tuple of {n_models}, got {shown(self.law)}.")
-        if self.scores is not None:
-            check_shape("scores", self.scores, (-1, -1))
-            _scores("scores", self.scores[~self.exact], (-1, -1))
-        elif not self.exact.all():
-            raise ValueError("scores must hold what was drawn where law is None, got None.")
+        if self.scores is None:
+            n_models = check_numeric("aggregated", self.aggregated).size
+        else:
+            n_models = len(_scores("scores", self.scores, (-1, -1), may_be_nan=True))
         for name in ("aggregated", "unperturbed"):
             _scores(name, getattr(self, name), (n_models,), as_in="scores")
         tied = check_array("tied", self.tied)
@@ -105,9 +98,23 @@ class PerturbationValidationResult:
                 raise TypeError(f"{name} must be a tuple of {n_models}, got {shown(given)}.")
         if not all(isinstance(name, str) for name in self.names):
             raise TypeError(f"names must be texts, got {shown(self.names)}.")
+        self._check_laws(n_models)
         check_choice("tie_break", self.tie_break, TIE_BREAKS)
         if not isinstance(self.seed, np.random.SeedSequence):
             check_integer("seed", self.seed, 0, None)
+
+    def _check_laws(self, n_models: int) -> None:
+        """Fill in what is left out, and refuse models that have neither scores nor a law."""
+        is_tuple = isinstance(self.law, tuple)
+        if not is_tuple or len(self.law) not in (0, n_models) or not all(map(_is_law, self.law)):
+            raise TypeError(
+                f"law must be a tuple of {n_models}, ScoreLaws or None, got {shown(self.law)}."
+            )
+        object.__setattr__(self, "law", self.law or (None,) * n_models)
+        if self.scores is not None:
+            _scores("scores", np.asarray(self.scores)[~self.exact], (-1, -1))
+        elif not self.exact.all():
+            raise ValueError("scores must hold what was drawn where law is None, got None.")
 
     @property
     def exact(self) -> NDArray[np.bool_]:
@@ -286,10 +293,21 @@ class PerturbationValidationResults(dict[str, PerturbationValidationResult]):
         return "".join(f"<h4>{html.escape(n)}</h4>{r._repr_html_()}" for n, r in self.items())
 
 
-def _scores(name: str, value: Any, shape: tuple[int, ...], as_in: str = "") -> NDArray[np.float64]:
+def _is_law(law: Any) -> bool:
+    return law is None or hasattr(law, "quantile")
+
+
+def _scores(
+    name: str,
+    value: Any,
+    shape: tuple[int, ...],
+    as_in: str = "",
+    *,
+    may_be_nan: bool = False,
+) -> NDArray[np.float64]:
     """Return scores, which may be infinite."""
     scores = check_numeric(name, value)
     check_shape(name, scores, shape, as_in)
-    if np.isnan(scores).any():
+    if np.isnan(scores).any() and not may_be_nan:
         raise ValueError(f"{name} must not be NaN, got {shown(value)}.")
     return scores

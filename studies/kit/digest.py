@@ -25,6 +25,7 @@ __all__ = ["changed_modules", "read_source", "table_code"]
 APART = {
     "pvf._checks",
     "pvf.plotting",
+    "pvf.validation_result",
     "studies.data.files",
     "studies.data.tables",
     "studies.kit.claims",

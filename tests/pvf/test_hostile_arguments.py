@@ -76,6 +76,9 @@ MULTIPLICITY = pvf.MultiplicityDisplay.from_scores(SCORES)
 
 PLAIN = DecisionTreeClassifier(max_depth=1).fit(X, Y)
 PLAIN_NOISE = pvf.Perturbation(pvf.GaussianNoise(0.2)).fit(X)
+EXACT_RESULT = pvf.perturbation_validation(
+    [PLAIN], X, Y, perturbation=PLAIN_NOISE, scoring="f1", method="exact"
+)
 LAW = pvf.score_law(PLAIN, X, Y, perturbation=PLAIN_NOISE, scoring="f1")
 
 #: A call that works: the function, or what makes it, where only its name tells which, and its
@@ -162,6 +165,7 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         {part.name: getattr(RESULT, part.name) for part in dataclasses.fields(RESULT)},
     ),
     "PerturbationValidationResult.plot": (RESULT.plot, {}),
+    "PerturbationValidationResult.samples": (EXACT_RESULT.samples, {}),
     "PerturbationValidationResult.to_frame": (RESULT.to_frame, {}),
     "PerturbedModelValidationResult": (pvf.PerturbedModelValidationResult, PMV),
     "PerturbedModelValidationResult.plot": (pvf.PerturbedModelValidationResult(**PMV).plot, {}),
@@ -405,6 +409,7 @@ LEGAL: dict[str, set[str]] = {
     "ScoreLaw.plot:samples": {"bool"},
     "FlipProbability:exact": {"bool"},
     "ScoreLaw.samples:scale": {"1.5", "10**30"},
+    "PerturbationValidationResult.samples:scale": {"1.5", "10**30"},
     "GaussianNoise:scale": {"1.5", "10**30"},
     "GaussianNoise.fit:column": {"own, shorter"},
     "GaussianNoise.prepare:column": {"own, shorter"},

@@ -19,7 +19,7 @@ from studies.kit.estimates import Interval, t_interval
 from studies.rules.power import MARGIN
 from studies.rules.run import BESIDE, FACTS, OUTCOMES, RULES
 
-__all__ = ["answer", "critical_difference", "estimate", "holm", "per_table", "verdict"]
+__all__ = ["BANDS", "answer", "critical_difference", "estimate", "holm", "per_table", "verdict"]
 
 CELL = ["pool", "size", "outcome"]
 #: What the noise is compared with: a rule that needs none.
@@ -31,6 +31,8 @@ WHEN = {"log2 cases": "cases", "tied": "tied", "prevalence": "prevalence"} | {
     "log2 columns": "columns",
     "categorical": "categorical",
 }
+#: Validated cases, by the mean over a cell's cohorts, in the table for practitioners.
+BANDS = {"up to 3": (0.0, 3.5), "4 to 7": (3.5, 7.5), "8 or more": (7.5, np.inf)}
 
 
 def per_table(table: pd.DataFrame) -> pd.DataFrame:
@@ -55,6 +57,7 @@ def estimate(table: pd.DataFrame) -> pd.DataFrame:
         *_when(shares),
         *_sigmas(table[table["outcome"].isin(list(OUTCOMES))]),
         *_reached(cells),
+        *_wall(shares),
     ]
     return pd.DataFrame(rows)
 
@@ -243,3 +246,28 @@ def _reached(cells: pd.DataFrame) -> Iterator[dict[str, Any]]:
             values = part[rule].dropna()
             if len(values):
                 yield _row(6, cell, rule, "", "cases", t_interval(values))
+
+
+def _wall(cells: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield the best rule by validated cases, and its worth on tables that did not choose it.
+
+    A share of the rule that is best on all tables would flatter it: so for each table the rule is
+    chosen that is best on all others.
+    """
+    known = cells.dropna(subset=["random"])
+    for band, (low, high) in BANDS.items():
+        inside = known[known["cases"].between(low, high, inclusive="left")]
+        for (pool, outcome), part in inside.groupby(["pool", "outcome"], sort=False):
+            rules = [rule for rule in RULES if part[rule].notna().all()]
+            values = part.groupby("table", sort=False)[rules].mean()
+            if len(values) < 3:
+                continue
+            without = ((values.sum() - values) / (len(values) - 1)).to_numpy().argmax(axis=1)
+            found = values.to_numpy()[np.arange(len(values)), without]
+            best = str(values.mean().idxmax())
+            same = (np.array(rules)[without] == best).mean()
+            gain = t_interval(found - values["holdout"])
+            keys = (7, (pool, 0, outcome), best)
+            yield _row(*keys, "", "share", t_interval(found), group=band)
+            yield _row(*keys, "holdout", "difference", gain, group=band)
+            yield _row(*keys, "", "same rule", _single(same, len(values)), group=band)

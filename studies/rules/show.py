@@ -172,7 +172,13 @@ def _figure_of_series(
     )
     titles = [words.get(one, str(one)) for one in shown]
     size = (2.8, 1.2 + 0.42 * max(len(places), 2))
-    figure, axes = panels(max(len(shown), 1), titles=titles, size=size, xlabel=xlabel)
+    figure, axes = panels(
+        max(len(shown), 1),
+        2 if len(shown) in (2, 4) else 3,
+        titles=titles,
+        size=size,
+        xlabel=xlabel,
+    )
     for ax, panel in zip(axes, shown, strict=False):
         for number, one in enumerate(series):
             for rows, options in layers:
@@ -180,7 +186,8 @@ def _figure_of_series(
                 part = part[part[place_key].isin(places)]
                 shift = 0.22 * (number - (len(series) - 1) / 2)
                 down = [places.index(value) + shift for value in part[place_key]]
-                told = {"series": number, "label": words.get(one, str(one))} | options
+                told: dict[str, Any] = {"series": number, "label": words.get(one, str(one))}
+                told |= options
                 points(ax, part, down, horizontal=True, **told)
         ax.axvline(0, color="grey", linewidth=0.8)
         if margin:
@@ -212,10 +219,10 @@ def figure_of_differences(estimates: pd.DataFrame, reference: pd.DataFrame | Non
 def figure_of_noise(
     estimates: pd.DataFrame, reference: pd.DataFrame | None = None, *, outcome: str = MAIN
 ) -> Figure:
-    """Draw PVF with σ chosen inside less rules that need no noise."""
+    """Draw PVF with σ chosen inside less rules that need no noise; the full results alone."""
     layers = _layers(
-        estimates,
-        reference,
+        estimates if reference is None else reference,
+        None,
         f"question == 2 and quantity == 'difference' and group == 'all' and outcome == '{outcome}'",
     )
     return _figure_of_series(
@@ -242,9 +249,10 @@ def figure_of_when(estimates: pd.DataFrame, reference: pd.DataFrame | None = Non
 
 
 def figure_of_sigmas(estimates: pd.DataFrame, reference: pd.DataFrame | None = None) -> Figure:
-    """Draw what each σ loses against the one that suits the table."""
-    layers = _layers(estimates, reference, "question == 5 and quantity == 'loss'")
-    layers = [(rows.assign(cell=_cell_names(rows)), options) for rows, options in layers]
+    """Draw what each σ loses against the one that suits the table; the full results alone."""
+    full = estimates if reference is None else reference
+    rows = full.query("question == 5 and quantity == 'loss'")
+    layers: list[tuple[pd.DataFrame, dict[str, Any]]] = [(rows.assign(cell=_cell_names(rows)), {})]
     return _figure_of_series(
         layers,
         ("cell", "rule", "outcome"),
@@ -534,7 +542,7 @@ def sigmas_in_words(estimates: pd.DataFrame) -> str:
         f"With {pool}, {size} people and {MAIN}, {RULES[top]} is the best of {len(best)} in "
         f"{best[top]:.0%} of the tables. Against the σ that suits a table, chosen on one half of "
         f"its cohorts and judged on the other, {RULES['pvf_nested']} loses {texts['pvf_nested']} "
-        f"of the attainable share, and the paper's {RULES[thumb]} loses {texts[thumb]}."
+        f"of the attainable share, and a fixed {RULES[thumb]} loses {texts[thumb]}."
     )
 
 

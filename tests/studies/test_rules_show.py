@@ -71,7 +71,7 @@ def test_every_figure_draws_a_run_and_the_full_results(
     assert titles
     assert all(titles)
     drawn = [line for ax in figure.axes for line in ax.lines if line.get_fillstyle() == "none"]
-    if label in ("fig-rules-shares", "fig-rules-primary", "fig-rules-noise", "fig-rules-sigma"):
+    if label in ("fig-rules-shares", "fig-rules-primary"):
         assert bool(drawn) == behind
 
 

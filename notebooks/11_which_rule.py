@@ -111,6 +111,10 @@ styled(provenance_table("rules", "rules_power").T, "rules-provenance")
 # %% mystnb={"figure": {"name": "fig-rules-primary", "caption": "PVF at σ = 0.3 less the hold-out score with shared ties: mean difference in attainable share over data sets, with 95% intervals, for each pool, outcome and size. Grey: the smallest difference of interest. Open marks: the run on this page."}, "image": {"alt": "One panel for each pool of candidates; in each, rows of outcomes with one mark and interval for each size of cohort, around a grey band at zero."}}
 run.figure("fig-rules-primary")
 
+# %% [markdown]
+# The numbers for IE@0.1; the one of trees and 120 people is the primary answer, which needs no
+# correction.
+
 # %%
 primary = show.comparisons(full, 1, outcome="IE@0.1")
 styled(primary, "rules-primary", index=False)
@@ -132,8 +136,14 @@ styled(medical, "rules-medical", index=False)
 # %%
 Markdown(show.noise_in_words(full))
 
+# %% [markdown]
+# {numref}`fig-rules-noise` shows these differences, and the table their numbers.
+
 # %% mystnb={"figure": {"name": "fig-rules-noise", "caption": "PVF with σ chosen inside the training part less rules that need no noise: mean difference in attainable share of IE@0.1 over data sets, with 95% intervals. Grey: the smallest difference of interest."}, "image": {"alt": "One panel for each pool; rows are the rules compared with, each with a mark and interval for each size of cohort."}}
 run.figure("fig-rules-noise")
+
+# %% [markdown]
+# The same in numbers, with what each means by the margin and after the correction.
 
 # %%
 noise = show.comparisons(full, 2, outcome="IE@0.1")
@@ -171,6 +181,9 @@ styled(show.best_rules(full), "rules-best", index=False)
 # %%
 Markdown(show.when_in_words(full))
 
+# %% [markdown]
+# {numref}`fig-rules-when` shows all slopes.
+
 # %% mystnb={"figure": {"name": "fig-rules-when", "caption": "How PVF less hold-out changes with one standard deviation of each fact of a data set and cohort, other facts equal, and the difference in the mean cell; 95% intervals from resampled data sets."}, "image": {"alt": "One panel for each of four outcomes; rows are five facts and the mean difference, with a mark and an interval for each pool."}}
 run.figure("fig-rules-when")
 
@@ -178,10 +191,13 @@ run.figure("fig-rules-when")
 # ## 5. Which σ?
 #
 # For each data set the σ that suits it is chosen on one half of its cohorts and judged on the
-# other, and the other way round. {numref}`fig-rules-sigma` shows what is lost against it.
+# other, and the other way round.
 
 # %%
 Markdown(show.sigmas_in_words(full))
+
+# %% [markdown]
+# {numref}`fig-rules-sigma` shows what is lost against the σ that suits.
 
 # %% mystnb={"figure": {"name": "fig-rules-sigma", "caption": "Loss in attainable share of each fixed σ, and of σ chosen inside the training part, against the σ that suits the data set; means over data sets with 95% intervals. Below 0: better than a σ that was chosen on the other half of the cohorts."}, "image": {"alt": "One panel for each pool and size; rows are three fixed levels of noise and the one chosen inside, with a mark and an interval for each outcome."}}
 run.figure("fig-rules-sigma")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -228,12 +229,12 @@ class Run:
     provenance: Mapping[str, Any]
     missing: str = ""
 
-    @property
+    @cached_property
     def reference(self) -> pd.DataFrame:
         """Estimates of the committed results."""
         return self.study.estimate(self.committed)
 
-    @property
+    @cached_property
     def estimates(self) -> pd.DataFrame:
         """Estimates of this run; the committed ones where it could not run."""
         return self.study.estimate(self.committed if self.table is None else self.table)

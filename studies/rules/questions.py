@@ -196,17 +196,25 @@ def _when(cells: pd.DataFrame, n_resamples: int = 999) -> Iterator[dict[str, Any
         spread = x.std(axis=0)
         x = np.column_stack([np.ones(len(x)), (x - x.mean(axis=0)) / np.where(spread, spread, 1)])
         y = (part["pvf_0.3"] - part["holdout"]).to_numpy()
-        of_table = [np.flatnonzero(part["table"] == name) for name in names]
-        rng, found = np.random.default_rng(0), []
-        for _ in range(n_resamples):
-            rows = np.concatenate([of_table[i] for i in rng.integers(len(names), size=len(names))])
-            found.append(np.linalg.lstsq(x[rows], y[rows], rcond=None)[0])
-        slopes = np.linalg.lstsq(x, y, rcond=None)[0]
+        of_table = [part["table"].to_numpy() == name for name in names]
+        left = np.array([x[rows].T @ x[rows] for rows in of_table])
+        right = np.array([x[rows].T @ y[rows] for rows in of_table])
+        counts = np.random.default_rng(0).multinomial(
+            len(names), np.full(len(names), 1 / len(names)), n_resamples
+        )
+        slopes, *found = _solved(np.vstack([np.ones_like(counts[:1]), counts]), left, right)
         low, high = np.quantile(found, [0.025, 0.975], axis=0)
         for place, name in enumerate(["mean cell", *WHEN]):
             interval = Interval(slopes[place], low[place], high[place], len(names))
             quantity = f"slope: {name}"
             yield _row(4, (pool, 0, outcome), "pvf_0.3", "holdout", quantity, interval)
+
+
+def _solved(weights: NDArray, left: NDArray, right: NDArray) -> NDArray[np.float64]:
+    """Return the least-squares slopes of weighted tables, the shortest where there are many."""
+    sides = np.tensordot(weights, left, 1), np.tensordot(weights, right, 1)
+    inverse = np.linalg.pinv(sides[0], rcond=1e-10, hermitian=True)
+    return (inverse @ sides[1][:, :, None])[:, :, 0]
 
 
 def _sigmas(table: pd.DataFrame) -> Iterator[dict[str, Any]]:

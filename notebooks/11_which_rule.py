@@ -210,12 +210,12 @@ run.figure("fig-rules-sigma")
 # expect is judged on data sets that had no say: for each, the rule is chosen that is best on all
 # others. The last column says how often that is the rule named.
 
-# %%
+# %% mystnb={"markdown_format": "myst"}
 Markdown(show.markdown_table(show.wall_table(full)))
 
 # %% [markdown]
-# Where a rule's lead over the hold-out score has an interval that holds 0, the simpler rule is no
-# worse a choice. The intervals speak of new data sets like these ones.
+# Where the interval of a rule's lead over the hold-out score holds 0, these data sets don't show
+# that it is better than the simpler rule. The intervals speak of new data sets like these.
 #
 # ## One data set, end to end
 #
@@ -275,6 +275,6 @@ Markdown(show.deviations())
 # %% [markdown]
 # **What a reader may take away.** The first two sentences of this page, the table for the wall, and
 # the difference between them: the first is one question, asked before anything was known, and the
-# second the best of many rules, judged where it had no say. Both are about data sets as they come,
-# most of them not medical; cohorts are drawn from one source, so nothing here speaks of patients of
-# another hospital.
+# second the best of many rules, judged where it had no say. Both are about public data sets, medical
+# and other; cohorts and the people outside come from one source, so nothing here speaks of patients
+# of another hospital.

@@ -4,6 +4,7 @@ from studies.kit.study import Study
 from studies.rules.power import POWER
 from studies.rules.questions import estimate
 from studies.rules.run import RulesSettings, blocks, one_block, summarise
+from studies.rules.show import FIGURES
 
 __all__ = ["POWER", "RULES_STUDY"]
 
@@ -14,6 +15,7 @@ RULES_STUDY = Study(
     block=one_block,
     estimate=estimate,
     summarise=summarise,
+    figures=FIGURES,
     sample={"tables": ("haberman",), "sizes": (60,), "pools": ("logistic",)},
     notes=(
         "What each rule's choice is worth: one row for each data table, size of cohort, pool, half "

@@ -19,7 +19,7 @@ from studies.kit.estimates import Interval, t_interval
 from studies.rules.power import MARGIN
 from studies.rules.run import BESIDE, FACTS, OUTCOMES, RULES
 
-__all__ = ["answer", "critical_difference", "estimate", "holm", "per_table", "verdict"]
+__all__ = ["BANDS", "answer", "critical_difference", "estimate", "holm", "per_table", "verdict"]
 
 CELL = ["pool", "size", "outcome"]
 #: What the noise is compared with: a rule that needs none.
@@ -31,6 +31,8 @@ WHEN = {"log2 cases": "cases", "tied": "tied", "prevalence": "prevalence"} | {
     "log2 columns": "columns",
     "categorical": "categorical",
 }
+#: Validated cases, by the mean over a cell's cohorts, in the table for practitioners.
+BANDS = {"up to 3": (0.0, 3.5), "4 to 7": (3.5, 7.5), "8 or more": (7.5, np.inf)}
 
 
 def per_table(table: pd.DataFrame) -> pd.DataFrame:
@@ -55,6 +57,7 @@ def estimate(table: pd.DataFrame) -> pd.DataFrame:
         *_when(shares),
         *_sigmas(table[table["outcome"].isin(list(OUTCOMES))]),
         *_reached(cells),
+        *_wall(shares),
     ]
     return pd.DataFrame(rows)
 
@@ -193,17 +196,25 @@ def _when(cells: pd.DataFrame, n_resamples: int = 999) -> Iterator[dict[str, Any
         spread = x.std(axis=0)
         x = np.column_stack([np.ones(len(x)), (x - x.mean(axis=0)) / np.where(spread, spread, 1)])
         y = (part["pvf_0.3"] - part["holdout"]).to_numpy()
-        of_table = [np.flatnonzero(part["table"] == name) for name in names]
-        rng, found = np.random.default_rng(0), []
-        for _ in range(n_resamples):
-            rows = np.concatenate([of_table[i] for i in rng.integers(len(names), size=len(names))])
-            found.append(np.linalg.lstsq(x[rows], y[rows], rcond=None)[0])
-        slopes = np.linalg.lstsq(x, y, rcond=None)[0]
+        of_table = [part["table"].to_numpy() == name for name in names]
+        left = np.array([x[rows].T @ x[rows] for rows in of_table])
+        right = np.array([x[rows].T @ y[rows] for rows in of_table])
+        counts = np.random.default_rng(0).multinomial(
+            len(names), np.full(len(names), 1 / len(names)), n_resamples
+        )
+        slopes, *found = _solved(np.vstack([np.ones_like(counts[:1]), counts]), left, right)
         low, high = np.quantile(found, [0.025, 0.975], axis=0)
         for place, name in enumerate(["mean cell", *WHEN]):
             interval = Interval(slopes[place], low[place], high[place], len(names))
             quantity = f"slope: {name}"
             yield _row(4, (pool, 0, outcome), "pvf_0.3", "holdout", quantity, interval)
+
+
+def _solved(weights: NDArray, left: NDArray, right: NDArray) -> NDArray[np.float64]:
+    """Return the least-squares slopes of weighted tables, the shortest where there are many."""
+    sides = np.tensordot(weights, left, 1), np.tensordot(weights, right, 1)
+    inverse = np.linalg.pinv(sides[0], rcond=1e-10, hermitian=True)
+    return (inverse @ sides[1][:, :, None])[:, :, 0]
 
 
 def _sigmas(table: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -243,3 +254,28 @@ def _reached(cells: pd.DataFrame) -> Iterator[dict[str, Any]]:
             values = part[rule].dropna()
             if len(values):
                 yield _row(6, cell, rule, "", "cases", t_interval(values))
+
+
+def _wall(cells: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Yield the best rule by validated cases, and its worth on tables that did not choose it.
+
+    A share of the rule that is best on all tables would flatter it: so for each table the rule is
+    chosen that is best on all others.
+    """
+    known = cells.dropna(subset=["random"])
+    for band, (low, high) in BANDS.items():
+        inside = known[known["cases"].between(low, high, inclusive="left")]
+        for (pool, outcome), part in inside.groupby(["pool", "outcome"], sort=False):
+            rules = [rule for rule in RULES if part[rule].notna().all()]
+            values = part.groupby("table", sort=False)[rules].mean()
+            if len(values) < 3:
+                continue
+            without = ((values.sum() - values) / (len(values) - 1)).to_numpy().argmax(axis=1)
+            found = values.to_numpy()[np.arange(len(values)), without]
+            best = str(values.mean().idxmax())
+            same = (np.array(rules)[without] == best).mean()
+            gain = t_interval(found - values["holdout"])
+            keys = (7, (pool, 0, outcome), best)
+            yield _row(*keys, "", "share", t_interval(found), group=band)
+            yield _row(*keys, "holdout", "difference", gain, group=band)
+            yield _row(*keys, "", "same rule", _single(same, len(values)), group=band)

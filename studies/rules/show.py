@@ -1,0 +1,558 @@
+"""Figures, tables and sentences of the study of rules; each sentence follows from the estimates."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from pvf.rules import SIGMAS
+from studies.data.keel import data_table
+from studies.data.tables import DataUnavailableError
+from studies.kit.show import finished, interval_text, panels, points
+from studies.kit.study import Run
+from studies.rules.power import MARGIN
+from studies.rules.questions import BANDS, answer, per_table, verdict
+from studies.rules.run import BESIDE, OUTCOMES, PRIMARY, RULES
+
+__all__ = [
+    "FIGURES",
+    "best_rules",
+    "comparisons",
+    "data_rows",
+    "deviations",
+    "figure_of_power",
+    "markdown_table",
+    "noise_in_words",
+    "numbers",
+    "says",
+    "sigmas_in_words",
+    "wall_table",
+    "when_in_words",
+]
+
+WORDS = {**RULES, **BESIDE}
+#: Outcomes of the smaller figures.
+FEW = ("IE@0.1", "IE@0.3", "IE@0.5", "F1")
+MAIN = FEW[0]
+OPEN = {"fillstyle": "none", "color": "black", "zorder": 3, "markersize": 5, "label": "this run"}
+LEVEL = 0.05
+ANSWERS = {
+    "better": "Perturbing the validation patients (PVF) chooses better models than the hold-out "
+    "score",
+    "worse": "Perturbing the validation patients (PVF) chooses worse models than the hold-out "
+    "score: it does not help",
+    "equivalent": "Perturbing the validation patients (PVF) and the hold-out score choose equally "
+    "good models, within the smallest difference of interest: it does not help",
+    "undecided": "Whether perturbing the validation patients (PVF) chooses better models than the "
+    "hold-out score is undecided: a help is not shown",
+}
+
+
+# --- figures ------------------------------------------------------------------------------------
+
+
+def _layers(
+    estimates: pd.DataFrame, reference: pd.DataFrame | None, query: str
+) -> list[tuple[pd.DataFrame, dict[str, Any]]]:
+    """Return the full results, and a smaller run as open marks without intervals."""
+    if reference is None:
+        return [(estimates.query(query), {})]
+    run = estimates.query(query).assign(low=np.nan, high=np.nan)
+    return [(reference.query(query), {}), (run, OPEN)]
+
+
+def _cells(rows: pd.DataFrame) -> list[tuple[str, int]]:
+    pairs = rows[["pool", "size"]].drop_duplicates()
+    return list(pairs.itertuples(index=False, name=None))
+
+
+def _of(rows: pd.DataFrame, cell: tuple[str, int]) -> pd.DataFrame:
+    return rows[(rows["pool"] == cell[0]) & (rows["size"] == cell[1])]
+
+
+def _titles(cells: Sequence[tuple[str, int]]) -> list[str]:
+    return [f"{pool}, {size} people" for pool, size in cells]
+
+
+def figure_of_shares(
+    estimates: pd.DataFrame, reference: pd.DataFrame | None = None, *, outcome: str = MAIN
+) -> Figure:
+    """Draw what each rule attains, mean over tables, by pool and size."""
+    layers = _layers(
+        estimates, reference, f"question == 3 and quantity == 'share' and outcome == '{outcome}'"
+    )
+    cells = _cells(layers[0][0])
+    names = [name for name in WORDS if name in set(layers[0][0]["rule"])]
+    figure, axes = panels(
+        len(cells),
+        titles=_titles(cells),
+        size=(2.8, 3.8),
+        xlabel=f"attainable share of {outcome} (0: one at random, 1: the best)",
+    )
+    for ax, cell in zip(axes, cells, strict=True):
+        for rows, options in layers:
+            part = _of(rows, cell)
+            part = part[part["rule"].isin(names)]
+            places = [names.index(rule) for rule in part["rule"]]
+            told: dict[str, Any] = {"label": "full results"} | options
+            points(ax, part, places, horizontal=True, **told)
+        ax.axvline(0, color="grey", linewidth=0.8)
+    if axes:
+        axes[0].set_yticks(range(len(names)), [WORDS[name] for name in names])
+        axes[0].invert_yaxis()
+    return finished(figure)
+
+
+def cliques(ranks: Sequence[float], width: float) -> list[tuple[int, int]]:
+    """Return first and last place of each largest group that lies within a critical difference.
+
+    Examples
+    --------
+    >>> cliques([1.0, 1.5, 2.4, 5.0], 1.0)
+    [(0, 1), (1, 2)]
+    """
+    found: list[tuple[int, int]] = []
+    for first, rank in enumerate(ranks):
+        last = max(place for place, other in enumerate(ranks) if other - rank <= width)
+        if last > first and (not found or last > found[-1][1]):
+            found.append((first, last))
+    return found
+
+
+def figure_of_ranks(
+    estimates: pd.DataFrame, reference: pd.DataFrame | None = None, *, outcome: str = MAIN
+) -> Figure:
+    """Draw critical-difference diagrams: mean ranks, and bars over rules not told apart."""
+    full = estimates if reference is None else reference
+    rows = full[(full["question"] == 3) & (full["outcome"] == outcome)]
+    cells = _cells(rows)
+    figure, axes = panels(
+        len(cells),
+        2,
+        titles=_titles(cells),
+        size=(4.2, 3.2),
+        xlabel="mean rank over tables (1: best)",
+        sharey=False,
+    )
+    for ax, cell in zip(axes, cells, strict=True):
+        part = _of(rows, cell)
+        ranks = part[part["quantity"] == "rank"].sort_values("estimate", kind="stable")
+        width = part.loc[part["quantity"] == "critical difference", "estimate"].item()
+        values = ranks["estimate"].tolist()
+        points(ax, ranks, range(len(ranks)), horizontal=True)
+        for number, (first, last) in enumerate(cliques(values, width)):
+            place = max(values) + 0.4 * (number + 1)
+            ax.plot([place, place], [first - 0.2, last + 0.2], color="black", linewidth=2)
+        ax.set_yticks(range(len(ranks)), [WORDS[name] for name in ranks["rule"]], fontsize=8)
+        ax.invert_yaxis()
+    return finished(figure)
+
+
+def _figure_of_series(
+    layers: Sequence[tuple[pd.DataFrame, dict[str, Any]]],
+    keys: tuple[str, str, str],
+    order: tuple[Sequence[Any], Sequence[Any], Sequence[Any]],
+    words: Mapping[Any, str],
+    xlabel: str,
+    *,
+    margin: float = 0.0,
+) -> Figure:
+    """Draw panels, places down each panel, and series beside each other at each place."""
+    panel_key, place_key, series_key = keys
+    first = layers[0][0]
+    shown, places, series = (
+        [one for one in values if one in set(first[key])]
+        for key, values in zip(keys, order, strict=True)
+    )
+    titles = [words.get(one, str(one)) for one in shown]
+    size = (2.8, 1.2 + 0.42 * max(len(places), 2))
+    figure, axes = panels(
+        max(len(shown), 1),
+        2 if len(shown) in (2, 4) else 3,
+        titles=titles,
+        size=size,
+        xlabel=xlabel,
+    )
+    for ax, panel in zip(axes, shown, strict=False):
+        for number, one in enumerate(series):
+            for rows, options in layers:
+                part = rows[(rows[panel_key] == panel) & (rows[series_key] == one)]
+                part = part[part[place_key].isin(places)]
+                shift = 0.22 * (number - (len(series) - 1) / 2)
+                down = [places.index(value) + shift for value in part[place_key]]
+                told: dict[str, Any] = {"series": number, "label": words.get(one, str(one))}
+                told |= options
+                points(ax, part, down, horizontal=True, **told)
+        ax.axvline(0, color="grey", linewidth=0.8)
+        if margin:
+            ax.axvspan(-margin, margin, color="grey", alpha=0.15, linewidth=0)
+    axes[0].set_yticks(range(len(places)), [words.get(one, str(one)) for one in places])
+    axes[0].invert_yaxis()
+    return finished(figure)
+
+
+_PEOPLE = {size: f"{size} people" for size in (60, 120, 240)}
+_POOLS = ("trees", "logistic", "mixed")
+
+
+def figure_of_differences(estimates: pd.DataFrame, reference: pd.DataFrame | None = None) -> Figure:
+    """Draw PVF at σ = 0.3 less the hold-out, for every outcome, pool and size."""
+    layers = _layers(
+        estimates, reference, "question == 1 and quantity == 'difference' and group == 'all'"
+    )
+    return _figure_of_series(
+        layers,
+        ("pool", "outcome", "size"),
+        (_POOLS, tuple(OUTCOMES), tuple(_PEOPLE)),
+        _PEOPLE,
+        "PVF (σ = 0.3) less hold-out, attainable share",
+        margin=MARGIN,
+    )
+
+
+def figure_of_noise(
+    estimates: pd.DataFrame, reference: pd.DataFrame | None = None, *, outcome: str = MAIN
+) -> Figure:
+    """Draw PVF with σ chosen inside less rules that need no noise; the full results alone."""
+    layers = _layers(
+        estimates if reference is None else reference,
+        None,
+        f"question == 2 and quantity == 'difference' and group == 'all' and outcome == '{outcome}'",
+    )
+    return _figure_of_series(
+        layers,
+        ("pool", "versus", "size"),
+        (_POOLS, tuple(RULES), tuple(_PEOPLE)),
+        _PEOPLE | RULES,
+        "PVF (σ chosen inside) less this rule, attainable share",
+        margin=MARGIN,
+    )
+
+
+def figure_of_when(estimates: pd.DataFrame, reference: pd.DataFrame | None = None) -> Figure:
+    """Draw how the difference depends on facts of a table; whole tables were resampled."""
+    layers = _layers(estimates, reference, "question == 4")
+    quantities = tuple(pd.unique(layers[0][0]["quantity"]))
+    return _figure_of_series(
+        layers,
+        ("outcome", "quantity", "pool"),
+        (FEW, quantities, _POOLS),
+        {quantity: _fact(quantity) for quantity in quantities},
+        "change of (PVF less hold-out) with one standard deviation of …",
+    )
+
+
+def figure_of_sigmas(estimates: pd.DataFrame, reference: pd.DataFrame | None = None) -> Figure:
+    """Draw what each σ loses against the one that suits the table; the full results alone."""
+    full = estimates if reference is None else reference
+    rows = full.query("question == 5 and quantity == 'loss'")
+    layers: list[tuple[pd.DataFrame, dict[str, Any]]] = [(rows.assign(cell=_cell_names(rows)), {})]
+    return _figure_of_series(
+        layers,
+        ("cell", "rule", "outcome"),
+        (tuple(pd.unique(layers[0][0]["cell"])), tuple(RULES), FEW),
+        RULES,
+        "loss against the σ that suits the table, attainable share",
+    )
+
+
+def _cell_names(rows: pd.DataFrame) -> list[str]:
+    pairs = zip(rows["pool"], rows["size"], strict=True)
+    return [f"{pool}, {size} people" for pool, size in pairs]
+
+
+def figure_of_power(estimates: pd.DataFrame) -> Figure:
+    """Draw the smallest difference that 80% of simulated studies tell, over cohorts a table."""
+    figure, axes = panels(
+        1,
+        size=(5.0, 3.2),
+        xlabel="cohorts a table",
+        ylabel="smallest difference told",
+    )
+    rows = estimates[estimates["quantity"] == "detected"]
+    for number, (spread, part) in enumerate(rows.groupby("spread")):
+        label = f"spread between tables {spread:g}"
+        points(axes[0], part, part["n_cohorts"], series=number, label=label, linestyle="-")
+    axes[0].axhline(MARGIN, color="grey", linestyle="--", linewidth=0.8)
+    axes[0].set_ylim(bottom=0)
+    return finished(figure, legend_columns=2)
+
+
+FIGURES = {
+    "fig-rules-primary": figure_of_differences,
+    "fig-rules-noise": figure_of_noise,
+    "fig-rules-shares": figure_of_shares,
+    "fig-rules-ranks": figure_of_ranks,
+    "fig-rules-when": figure_of_when,
+    "fig-rules-sigma": figure_of_sigmas,
+}
+
+
+# --- tables -------------------------------------------------------------------------------------
+
+
+def markdown_table(table: pd.DataFrame) -> str:
+    """Write a frame of texts as a Markdown table, without its index."""
+    lines = [list(table.columns), ["---"] * table.shape[1], *table.astype(str).to_numpy().tolist()]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _interval(row: Any) -> str:
+    return interval_text(row.estimate, row.low, row.high)
+
+
+def wall_table(estimates: pd.DataFrame, outcome: str = MAIN) -> pd.DataFrame:
+    """Return the table for practitioners: by validated cases and pool, what to choose by.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+        Of `studies.rules.questions.estimate`.
+    outcome : str, default="IE@0.1"
+
+    Returns
+    -------
+    DataFrame
+        Of texts, one row a band of cases and a pool that at least three tables have.
+    """
+    rows = estimates[(estimates["question"] == 7) & (estimates["outcome"] == outcome)]
+    found = []
+    for band in BANDS:
+        for pool in _POOLS:
+            part = rows[(rows["group"] == band) & (rows["pool"] == pool)]
+            if part.empty:
+                continue
+            share, gain, same = (
+                part[part["quantity"] == name].iloc[0]
+                for name in ("share", "difference", "same rule")
+            )
+            found.append(
+                {
+                    "validated cases": band,
+                    "pool": pool,
+                    "choose by": RULES[share["rule"]],
+                    "expect an attainable share of": _interval(share),
+                    "more than hold-out": _interval(gain),
+                    "same rule without one table": f"{same['estimate']:.0%} of {same['n']:.0f}",
+                }
+            )
+    return pd.DataFrame(found)
+
+
+def best_rules(estimates: pd.DataFrame) -> pd.DataFrame:
+    """Return the best rule by mean share for each pool, size and outcome, and who is not worse.
+
+    Not told apart are the rules whose Holm-corrected p-value is not below 0.05.
+    """
+    rows = estimates[estimates["question"] == 3]
+    found = []
+    for (pool, size, outcome), part in rows.groupby(["pool", "size", "outcome"], sort=False):
+        share = part[(part["quantity"] == "share") & part["rule"].isin(list(RULES))]
+        if share["estimate"].isna().all():
+            continue
+        best = share.loc[share["estimate"].idxmax()]
+        p = part[(part["quantity"] == "p (Holm)") & (part["rule"] != best["rule"])]
+        apart = int((p["estimate"] < LEVEL).sum())
+        found.append(
+            {
+                "pool": pool,
+                "people": size,
+                "outcome": outcome,
+                "best rule": RULES[best["rule"]],
+                "attainable share": _interval(best),
+                "not told apart": f"{len(p) - apart} of {len(p)} others",
+            }
+        )
+    return pd.DataFrame(found)
+
+
+def comparisons(
+    estimates: pd.DataFrame, question: int, *, outcome: str | None = None, group: str = "all"
+) -> pd.DataFrame:
+    """Return a question's differences with Holm-corrected p-values and what they mean.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+    question : int
+        1 or 2.
+    outcome : str, optional
+        One outcome; all by default.
+    group : {"all", "medical"}, default="all"
+    """
+    rows = estimates[(estimates["question"] == question) & (estimates["group"] == group)]
+    if outcome is not None:
+        rows = rows[rows["outcome"] == outcome]
+    keys = ["pool", "size", "outcome", "versus"]
+    p = rows[rows["quantity"] == "p (Holm)"].set_index(keys)["estimate"]
+    found = []
+    for row in rows[rows["quantity"] == "difference"].itertuples():
+        mine = float(p.loc[(row.pool, row.size, row.outcome, row.versus)])
+        found.append(
+            {
+                "pool": row.pool,
+                "people": row.size,
+                "outcome": row.outcome,
+                "compared with": RULES[str(row.versus)],
+                "difference": interval_text(row.estimate, row.low, row.high, ".3f"),
+                "tables": int(row.n),
+                "p (Holm)": "–" if np.isnan(mine) else f"{mine:.3f}",
+                "PVF is": corrected(row.low, row.high, mine),
+            }
+        )
+    return pd.DataFrame(found)
+
+
+def corrected(low: float, high: float, p: float) -> str:
+    """Say what a secondary difference means: better or worse only where its corrected p says so."""
+    found = verdict(low, high)
+    return "undecided" if found in ("better", "worse") and not p < LEVEL else found
+
+
+def data_rows(committed: pd.DataFrame) -> pd.DataFrame:
+    """Return the data page's table; where the archive is missing, what the results know of it."""
+    try:
+        return data_table()
+    except DataUnavailableError:
+        cells = per_table(committed).groupby("table", sort=False)
+        return cells[["prevalence", "columns", "categorical"]].first()
+
+
+# --- sentences ----------------------------------------------------------------------------------
+
+
+def numbers(estimates: pd.DataFrame, power: pd.DataFrame, n_cohorts: int) -> dict[str, Any]:
+    """Return what the page's text is glued from: the primary answer, and the power before it.
+
+    Parameters
+    ----------
+    estimates : DataFrame
+        Of the committed table.
+    power : DataFrame
+        Estimates of the power simulation.
+    n_cohorts : int
+        Cohorts a table for the primary question.
+    """
+    primary = answer(estimates)
+    told = power[(power["quantity"] == "detected") & (power["n_cohorts"] == n_cohorts)]
+    told = told.sort_values("spread")
+    return {
+        "answer": ANSWERS[primary["verdict"]],
+        "verdict": primary["verdict"],
+        "difference": interval_text(primary["estimate"], primary["low"], primary["high"], ".3f"),
+        "tables": float(primary["n"]),
+        "margin": MARGIN,
+        "cohorts": float(n_cohorts),
+        "told": float(told["estimate"].iloc[0]),
+        "told_apart": float(told["estimate"].iloc[-1]),
+        "spread": float(told["spread"].iloc[-1]),
+    }
+
+
+def says(run: Run) -> str:
+    """Say in Markdown what the page's own run shows."""
+    if run.table is None or run.settings == run.study.settings.full():
+        return run.says()
+    here, there = (frame["table"].nunique() for frame in (run.table, run.committed))
+    return (
+        f"This page computes {here} of the {there} tables anew, with fewer cohorts and smaller "
+        "pools. So small a run decides nothing; it stands in the figures as open marks before the "
+        "committed results, from which all numbers in the text are taken."
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else "".join(names)
+
+
+def noise_in_words(estimates: pd.DataFrame) -> str:
+    """Say for the primary pool, size and outcome whether the noise is needed."""
+    table = comparisons(estimates, 2, outcome=MAIN)
+    pool, size = PRIMARY
+    table = table[(table["pool"] == pool) & (table["people"] == size)]
+    phrases = {
+        "better": "better than",
+        "worse": "worse than",
+        "equivalent": "equivalent to",
+        "undecided": "not told apart from",
+    }
+    parts = []
+    for outcome, words in phrases.items():
+        names = table.loc[table["PVF is"] == outcome, "compared with"]
+        if len(names):
+            parts.append(f"{words} {_listed([f'*{name}*' for name in names])}")
+    return (
+        f"With {pool}, {size} people and {MAIN}, PVF with σ chosen inside is " + "; ".join(parts)
+    ) + "."
+
+
+def _fact(quantity: str) -> str:
+    words = {
+        "log2 cases": "validated cases (log)",
+        "tied": "share of tied candidates",
+        "log2 columns": "number of columns (log)",
+        "categorical": "share of categories",
+        "mean cell": "(mean difference)",
+    }
+    name = quantity.removeprefix("slope: ")
+    return words.get(name, name)
+
+
+def when_in_words(estimates: pd.DataFrame) -> str:
+    """Say which facts of a table the difference goes with, in the primary pool and outcome."""
+    pool = PRIMARY[0]
+    rows = estimates[(estimates["question"] == 4) & (estimates["pool"] == pool)]
+    rows = rows[(rows["outcome"] == MAIN) & (rows["quantity"] != "slope: mean cell")]
+    if rows.empty:
+        return "There are too few tables for this question."
+    grows = [_fact(name) for name in rows.loc[rows["low"] > 0, "quantity"]]
+    falls = [_fact(name) for name in rows.loc[rows["high"] < 0, "quantity"]]
+    parts = [f"grows with {_listed(grows)}"] if grows else []
+    parts += [f"falls with {_listed(falls)}"] if falls else []
+    if not parts:
+        return (
+            f"With {pool} and {MAIN}, the interval of none of {len(rows)} facts leaves 0 out: "
+            "these tables don't say when PVF helps more."
+        )
+    rest = len(rows) - len(grows) - len(falls)
+    return (
+        f"With {pool} and {MAIN}, PVF's lead over the hold-out {' and '.join(parts)}; the other "
+        f"{rest} of {len(rows)} intervals hold 0. These intervals are not corrected for their "
+        "number."
+    )
+
+
+def sigmas_in_words(estimates: pd.DataFrame) -> str:
+    """Say which σ suited most tables, and what the others lose, in the primary cell."""
+    pool, size = PRIMARY
+    rows = estimates[(estimates["question"] == 5) & (estimates["outcome"] == MAIN)]
+    rows = _of(rows, PRIMARY)
+    best = rows[rows["quantity"] == "best in"].set_index("rule")["estimate"]
+    loss = rows[rows["quantity"] == "loss"].set_index("rule")
+    top = str(best.idxmax())
+    thumb = f"pvf_{max(SIGMAS):g}"
+    texts = {name: _interval(loss.loc[name]) for name in ("pvf_nested", thumb)}
+    return (
+        f"With {pool}, {size} people and {MAIN}, {RULES[top]} is the best of {len(best)} in "
+        f"{best[top]:.0%} of the tables. Against the σ that suits a table, chosen on one half of "
+        f"its cohorts and judged on the other, {RULES['pvf_nested']} loses {texts['pvf_nested']} "
+        f"of the attainable share, and a fixed {RULES[thumb]} loses {texts[thumb]}."
+    )
+
+
+def deviations() -> str:
+    """List in Markdown every change to the protocol, and every choice that its words left."""
+    text = files("studies.rules").joinpath("deviations.toml").read_text(encoding="utf-8")
+    found = tomllib.loads(text)
+    lines = []
+    for kind, title in (("change", "Changed"), ("choice", "Left open by the protocol, and chosen")):
+        lines += [f"**{title}**", ""]
+        lines += [f"- {one['date']}: {one['what']} *{one['why']}*" for one in found.get(kind, [])]
+        lines.append("")
+    return "\n".join(lines)

@@ -11,7 +11,7 @@ from studies.kit.results import results_folder, resumed, write_result
 from studies.kit.study import Study
 from studies.pvf2026 import clinical, convergence, efficiency, synthetic
 from studies.pvf2026.clinical import variants
-from studies.rules import POWER
+from studies.rules import POWER, RULES_STUDY
 
 __all__ = ["STUDIES", "make_table"]
 
@@ -24,7 +24,8 @@ ALL: tuple[Study, ...] = (
     *convergence.STUDIES,
     *pmv2019.STUDIES,
     *capacity2022.STUDIES,
-    POWER,  # the study itself follows with its table
+    POWER,
+    RULES_STUDY,
 )
 STUDIES = {study.name: study for study in ALL}
 

@@ -22,6 +22,8 @@ from studies.kit.claims import claims, in_words, judge, ledger, part_lines
 from studies.kit.results import results_folder
 from studies.kit.verdicts import LABELS, Part
 from studies.pvf2026.clinical import REACHED
+from studies.rules import POWER, RULES_STUDY
+from studies.rules.show import numbers
 
 PAPERS = {
     "zhang2026pvf": "Zhang, Tran and Weng (2026)",
@@ -52,6 +54,15 @@ class Findings(dict):
 
     def __missing__(self, name: str) -> Any:
         self[name] = judge(name.replace("_", "-"))
+        return self[name]
+
+
+class Rules(dict):
+    """The numbers of the study of rules, as its chapter has them: ``rules.difference``."""
+
+    def __missing__(self, name: str) -> Any:
+        n_cohorts = RULES_STUDY.settings.full().n_primary
+        self.update(numbers(RULES_STUDY.reference, POWER.reference, n_cohorts))
         return self[name]
 
 
@@ -244,6 +255,7 @@ def add_values(_: Sphinx, config: Config) -> None:
         "claims_counts": Lazy(partial(html, "counts")),
         "count": Counts(),
         "finding": Findings(),
+        "rules": Rules(),
         "paper": Printed(),
         "pmv_change": Changes(),
     }

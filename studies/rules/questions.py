@@ -151,6 +151,12 @@ def _differences(
 def _primary(cells: pd.DataFrame) -> Iterator[dict[str, Any]]:
     """PVF at σ = 0.3 less the hold-out with shared ties; beside the primary cell all others."""
     yield from _differences(cells, 1, [("pvf_0.3", "holdout")])
+    for cell, part in cells.groupby(CELL, sort=False):
+        difference = (part["pvf_0.3"] - part["holdout"]).dropna()
+        beside = {"tables ahead": (difference > 0).sum(), "median": difference.median()}
+        for quantity, value in beside.items():
+            found = _single(value, len(difference))
+            yield _row(1, cell, "pvf_0.3", "holdout", quantity, found)
 
 
 def _noise_needed(cells: pd.DataFrame) -> Iterator[dict[str, Any]]:

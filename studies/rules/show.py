@@ -442,6 +442,10 @@ def numbers(estimates: pd.DataFrame, power: pd.DataFrame, n_cohorts: int) -> dic
     primary = answer(estimates)
     told = power[(power["quantity"] == "detected") & (power["n_cohorts"] == n_cohorts)]
     told = told.sort_values("spread")
+    beside = estimates.query(
+        "pool == 'trees' and size == 120 and outcome == 'IE@0.1' and group == 'all'"
+    ).set_index(["question", "versus", "quantity"])
+    bags = beside.loc[(2, "oob", "difference")]
     return {
         "answer": ANSWERS[primary["verdict"]],
         "verdict": primary["verdict"],
@@ -452,6 +456,9 @@ def numbers(estimates: pd.DataFrame, power: pd.DataFrame, n_cohorts: int) -> dic
         "told": float(told["estimate"].iloc[0]),
         "told_apart": float(told["estimate"].iloc[-1]),
         "spread": float(told["spread"].iloc[-1]),
+        "ahead": float(beside.loc[(1, "holdout", "tables ahead"), "estimate"]),
+        "median": float(beside.loc[(1, "holdout", "median"), "estimate"]),
+        "bags": interval_text(bags["estimate"], bags["low"], bags["high"], ".3f"),
     }
 
 

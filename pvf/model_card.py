@@ -557,6 +557,7 @@ def _selection_facts(subject: _Subject) -> dict[str, Any]:
         "aggregate": _aggregate_name(result),
         "best_score": float(result.aggregated.max()),
         "n_tied": len(result.tied),
+        "by_pvf": best in result.tied,
         "tied": tuple(result.names[i] for i in result.tied),
         "tie_break": result.tie_break,
         "traditional": result.names[other],
@@ -586,8 +587,10 @@ def _aggregate_name(result: PerturbationValidationResult) -> str | None:
 def _choices(subject: _Subject) -> list[dict[str, Any]]:
     """Return the two choices and the best candidate that does not tie."""
     result = subject.result
+    by_pvf = result.best_index in result.tied
     choices = {
-        "selected by PVF": result.best_index,
+        "selected by PVF" if by_pvf else "selected otherwise": result.best_index,
+        **({} if by_pvf else {"best by PVF": int(result.tied[0])}),
         "selected without perturbation": subject.traditional,
     }
     others = np.setdiff1d(np.arange(len(result.models)), result.tied)

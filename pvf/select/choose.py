@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 from threadpoolctl import threadpool_limits
 
-from pvf._checks import check_integer, check_number
+from pvf._checks import check_choice, check_integer, check_number
 from pvf.multiplicity import ambiguity, multiplicity_table, rashomon_set
+from pvf.select.advice import Advice, advice
 from pvf.select.candidates import columns_to_screen, make_pool, strength_alone
 from pvf.select.csv_table import TableError
 from pvf.select.places import Judge
@@ -40,12 +41,10 @@ from pvf.select.splits import (
 )
 from pvf.validation import PerturbationValidationResult, tied_best
 
-__all__ = ["DEFAULT_RULE", "RULES", "SIGMAS", "Selection", "recommended_model", "select"]
+__all__ = ["RULES", "SIGMAS", "Selection", "recommended_model", "select"]
 
 #: The rules that select, in the order of tables and figures.
 RULES = ("traditional", "PVF", "PMV")
-#: The rule whose choice is recommended.
-DEFAULT_RULE = "PVF"
 #: Noise levels σ whose effect on the choice is shown, in standard deviations of the training part.
 SIGMAS = (0.03, 0.1, 0.3)
 #: Splits of a table of up to so many rows; of larger ones fewer, but not below the fewest.
@@ -91,6 +90,9 @@ class Selection:
         parts; None where fewer than two candidates give probabilities.
     multiplicity_summary : dict of str to float
         Sizes and shares that go with it.
+    advice : Advice
+        What the study of rules says of such a pool and so many cases; ``settings["rule"]`` follows
+        it, unless a rule was given.
     left_out : dict of str to str
         Candidates that could not be fitted, and why.
     """
@@ -109,6 +111,7 @@ class Selection:
     calibration: pd.DataFrame
     multiplicity: pd.DataFrame | None
     multiplicity_summary: dict[str, float]
+    advice: Advice
     left_out: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -119,11 +122,11 @@ class Selection:
     @property
     def recommended(self) -> str:
         """The model that `recommended_model` takes."""
-        return recommended_model(self.tied)
+        return recommended_model(self.tied, self.settings["rule"])
 
-    def chosen_in(self, model: str, rule: str = DEFAULT_RULE) -> int:
-        """Return in how many splits a rule chooses a model."""
-        return int((self.choices[rule] == model).sum())
+    def chosen_in(self, model: str, rule: str | None = None) -> int:
+        """Return in how many splits a rule, by default the one followed, chooses a model."""
+        return int((self.choices[rule or self.settings["rule"]] == model).sum())
 
     @property
     def simplest(self) -> str:
@@ -131,31 +134,33 @@ class Selection:
         return str(self.choices["simplest"].mode()[0])
 
 
-def recommended_model(tied: Mapping[str, Sequence[str]]) -> str:
-    """Return PVF's choice, or of several that tie one that other rules hold to be best as well.
+def recommended_model(tied: Mapping[str, Sequence[str]], rule: str = "PVF") -> str:
+    """Return a rule's choice, or of several that tie one that other rules hold to be best as well.
 
     Parameters
     ----------
     tied : mapping of rule to sequence of str
         For each of `RULES` the models that are best by it.
+    rule : str, default="PVF"
+        The one of `RULES` that is followed.
 
     Returns
     -------
     str
-        Of the models best under PVF: the first that is best under both other rules, else under
-        the traditional rule, else under PMV, else the first.
+        Of the models best under the rule: the first that is best under both other rules, else
+        under the first of them, else under the second, else the first.
 
     Examples
     --------
     >>> recommended_model({"traditional": ["a", "b"], "PVF": ["c", "b"], "PMV": ["c"]})
     'b'
     """
-    others = [rule for rule in RULES if rule != "PVF"]
-    for backers in (others, *([rule] for rule in others)):
-        for model in tied["PVF"]:
-            if all(model in tied[rule] for rule in backers):
+    others = [other for other in RULES if other != rule]
+    for backers in (others, *([other] for other in others)):
+        for model in tied[rule]:
+            if all(model in tied[backer] for backer in backers):
                 return model
-    return tied["PVF"][0]
+    return tied[rule][0]
 
 
 def select(
@@ -163,6 +168,7 @@ def select(
     *,
     capacity: float | None = None,
     pool: str = "pairs,trees",
+    rule: Literal["traditional", "PVF", "PMV"] | None = None,
     sigma: float = 0.1,
     sigmas: Sequence[float] = SIGMAS,
     change_probability: float = 0.1,
@@ -198,6 +204,9 @@ def select(
         Share γ of the patients that can receive the intervention. Without it ``places / per``.
     pool : str, default="pairs,trees"
         Candidates, as in `pvf.select.candidates.make_pool`.
+    rule : {"traditional", "PVF", "PMV"}, optional
+        The rule that is followed; by default the one that `pvf.select.advice.advice` gives for the
+        pool, the capacity and the cases that a split validates on.
     sigma : float, default=0.1
         Noise of numeric columns under PVF, in standard deviations of the training part.
     sigmas : sequence of float
@@ -249,6 +258,8 @@ def select(
         {name: value for name, value in locals().items() if name not in _NO_SETTINGS}, len(data.X)
     )
     check_number("most_minutes", most_minutes, 0, left_open=True)
+    line = advice(pool, settings["capacity"], validation_share * data.n_cases)
+    settings["rule"] = line.rule if rule is None else check_choice("rule", rule, RULES)
     shares = {"validation_share": validation_share, "test_share": test_share}
     seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(settings["n_splits"])]
     parts = [split(data.y, persons=data.persons, **shares, seed=s) for s in seeds]
@@ -269,7 +280,7 @@ def select(
         candidates = make_pool(settings["pool"], data.features, data.X, data.y, seed=seed)
         models, left_out = fitted(candidates, data.X, data.y)
         run.stage("judging what was selected")
-        return _selection(data, settings, found, models, left_out)
+        return _selection(data, settings, found, models, left_out, line)
 
 
 _NO_SETTINGS = ("data", "n_jobs", "progress", "most_minutes")
@@ -366,6 +377,7 @@ def _selection(
     found: Sequence[OneSplit],
     models: dict[str, Any],
     left_out: dict[str, str],
+    line: Advice,
 ) -> Selection:
     """Put what the splits found together."""
     present = pd.Series([name for one in found for name in one.table.index]).value_counts()
@@ -382,7 +394,7 @@ def _selection(
         index=pd.RangeIndex(1, len(found) + 1, name="split"),
     )
     judged, differences = _judged(data, found, choices, settings)
-    recommended = recommended_model(tied)
+    recommended = recommended_model(tied, settings["rule"])
     held_out = _held_out(found, names, len(data.X))
     multiplicity, summary = _multiplicity(
         held_out, names, recommended, found, data, settings["epsilon"]
@@ -402,6 +414,7 @@ def _selection(
         calibration=_calibration(held_out[names.index(recommended)], data.y),
         multiplicity=multiplicity,
         multiplicity_summary=summary,
+        advice=line,
         left_out={n: w for one in found for n, w in one.left_out.items()} | left_out,
     )
 
@@ -481,7 +494,7 @@ def _judged(
         ]
 
     ways = {rule: of(rule, "ranks") for rule in RULES}
-    ways["by score"], ways["by label"] = ways[DEFAULT_RULE], of(DEFAULT_RULE, "flags")
+    ways["by score"], ways["by label"] = ways[settings["rule"]], of(settings["rule"], "flags")
     ways["simplest"] = [one.simplest_ranks for one in found]
     ways["simplest by label"] = [one.simplest_flags.astype(float) for one in found]
     rows = {way: judge.of(scores) for way, scores in ways.items()}

@@ -122,6 +122,11 @@ def _refuse_figures_without_matplotlib(reports: tuple[Path, ...]) -> None:
     show_default=True,
     help="Candidates: pairs (logistic), trees, package.module:callable, or several with commas.",
 )
+@click.option(
+    "--rule",
+    type=click.Choice(["traditional", "PVF", "PMV"], case_sensitive=False),
+    help="The rule to follow; by default what the study of rules advises for such data.",
+)
 @click.option("--sigma", default=0.1, show_default=True, type=Number(0, 1e6), help="Noise σ.")
 @click.option("--sets", "n_sets", default=100, show_default=True, type=click.IntRange(1, 10**6))
 @click.option(
@@ -165,6 +170,7 @@ def select(
     kinds: dict[str, Any],
     drop: tuple[str, ...],
     pool: str,
+    rule: str | None,
     sigma: float,
     n_sets: int,
     validation_share: float,
@@ -220,6 +226,7 @@ def select(
             per=per,
             n_splits=n_splits,
             pool=pool,
+            rule=rule,  # type: ignore[arg-type]
             sigma=sigma,
             n_sets=n_sets,
             validation_share=validation_share,

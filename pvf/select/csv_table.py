@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from pvf._text import one_line, shortened
+from pvf._text import on_console, one_line, shortened
 
 __all__ = ["CsvTable", "TableError", "closest", "read_csv_table", "refuse_all"]
 
@@ -265,7 +265,7 @@ def _content(path: Path) -> bytes:
         mode = path.stat().st_mode
         content = path.read_bytes() if stat.S_ISREG(mode) else None
     except FileNotFoundError as error:
-        raise TableError(f"{path}: there is no such file.") from error
+        raise TableError(f"{on_console(str(path))}: there is no such file.") from error
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise TableError(f"{path}: cannot be read ({why}); it takes a file.") from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pvf.select.choose import DEFAULT_RULE, RULES, Selection
+from pvf.select.choose import RULES, Selection
 from pvf.select.in_words import model_in_words, worked_person
 from pvf.select.read import Caution
 
@@ -115,13 +115,14 @@ def _reasons(selection: Selection) -> Iterator[str]:
     yield (
         f"Intervention Efficiency by score is {row['IE']:.2f} (95% interval {row['low']:.2f} to "
         f"{row['high']:.2f}; 1 is chance): the mean over {len(selection.parts)} splits of what "
-        f"{_NAMES[DEFAULT_RULE]} chose in each, on patients who had no part in that choice."
+        f"{_NAMES[settings['rule']]} chose in each, on patients who had no part in that choice."
     )
     simple, gain = judged.loc["simplest"], selection.differences.loc["by score − simplest"]
     yield (
         f"'{selection.simplest}' alone reaches {simple['reached']:.2f} cases; "
         + _difference_in_words("the difference in Intervention Efficiency", gain)
     )
+    yield _why_this_rule(selection)
     for rule, name in selection.chosen.items():
         if name != selection.recommended:
             said = _NAMES[rule][0].upper() + _NAMES[rule][1:]
@@ -129,6 +130,13 @@ def _reasons(selection: Selection) -> Iterator[str]:
                 f"{said} selects '{name}' (chosen in {selection.chosen_in(name, rule)} of "
                 f"{len(selection.parts)} splits), worth {judged.loc[rule, 'IE']:.2f} by score."
             )
+
+
+def _why_this_rule(selection: Selection) -> str:
+    rule, line = selection.settings["rule"], selection.advice
+    if rule == line.rule:
+        return f"The recommendation follows {_NAMES[rule]} over all splits. {line}"
+    return f"The recommendation follows {_NAMES[rule]}, as was asked for. {line}"
 
 
 def _difference_in_words(what: str, row: object) -> str:
@@ -173,7 +181,8 @@ def _of_choice(selection: Selection) -> Iterator[Caution]:
         yield Caution(2, "No column is numeric, so the noise level σ has no effect.")
     elif choices.nunique() > 1:
         listed = "; ".join(f"σ = {level:g}: {name}" for level, name in choices.items())
-        yield Caution(1, f"PVF's choice depends on the noise level ({listed}).")
+        weight = 1 if selection.settings["rule"] == "PVF" else 2
+        yield Caution(weight, f"PVF's choice depends on the noise level ({listed}).")
 
 
 def _of_models(selection: Selection) -> Iterator[Caution]:

@@ -8,6 +8,8 @@ import click
 import pandas as pd
 
 from pvf._cli import SEED, Jobs, PathTo, say
+from pvf._outputs import OutputError, check_outputs, write_whole
+from pvf._text import on_console
 from studies.data.keel import read_csv_table
 from studies.data.tables import DataError
 from studies.kit.results import read_result, run_blocks
@@ -99,9 +101,9 @@ def where_it_lies(found: pd.DataFrame, committed: pd.DataFrame | None) -> pd.Dat
     required=True,
     help="Folder of CSV files: a header, one row a person, the outcome in the last column.",
 )
-@click.option("--size", type=click.IntRange(30), default=MIDDLE, show_default=True)
+@click.option("--size", type=click.IntRange(30, 10**6), default=MIDDLE, show_default=True)
 @click.option("--pool", type=click.Choice(POOLS), default="trees", show_default=True)
-@click.option("--cohorts", type=click.IntRange(2), default=20, show_default=True)
+@click.option("--cohorts", type=click.IntRange(2, 10**4), default=20, show_default=True)
 @click.option("--seed", type=SEED, default=1, show_default=True)
 @click.option("--jobs", type=Jobs(), default=-1, show_default=True, help="Workers; -1: all cores.")
 @click.option("--out", type=PathTo(dir_okay=False, path_type=Path), help="CSV file of all rules.")
@@ -109,15 +111,20 @@ def rules(
     folder: Path, size: int, pool: str, cohorts: int, seed: int, jobs: int, out: Path | None
 ) -> None:
     """Compare the rules of choice on tables that the study does not hold."""
+    if out is not None:
+        try:
+            check_outputs([out], sorted(folder.glob("*.csv")))
+        except OutputError as error:
+            raise click.BadParameter(str(error), param_hint="'--out'") from error
     try:
         found = compare_folder(
             folder, size=size, pool=pool, n_cohorts=cohorts, seed=seed, n_jobs=jobs
         )
         committed = _committed()
     except DataError as error:
-        raise click.ClickException(str(error)) from error
+        raise click.ClickException(on_console(str(error))) from error
     if out is not None:
-        found.to_csv(out, index=False)
+        write_whole(out, found.to_csv(index=False).encode())
     say("PVF (σ = 0.3) less hold-out, attainable share; among the study's tables, middle 95%")
     for row in where_it_lies(found, committed).itertuples():
         text = interval_text(row.difference, row.low, row.high)

@@ -21,7 +21,9 @@ from pvf.select import choose as own_selection
 from pvf.select.candidates import make_pool
 from pvf.select.csv_table import TableError
 from studies import __main__ as studies
+from studies.data.tables import DataError
 from studies.kit.results import run_blocks
+from studies.rules import unseen
 
 NOT_FINITE = ["nan", "-nan", "inf", "-inf", "1e999"]
 TINY = ["1e-9", "1e-300", "5e-324", "0.999999999"]
@@ -59,6 +61,7 @@ BASE = {
     "example": [],
     "metadata": [],
     "pairs": [],
+    "rules": ["--data", "tables"],
     "run": [],
     "select": ["--target", "died", "--capacity", "0.2", "--pool", "own_pool:small"],
     "tables": ["cost_times"],
@@ -117,11 +120,16 @@ def started(monkeypatch, tmp_path):
         run_blocks(one_row, [1], study=name, settings={}, out=out)
         return Path(name)
 
+    def no_comparison(folder, **_):
+        raise DataError("every value was accepted")
+
     monkeypatch.setattr(own_selection, "select", no_fits)
+    monkeypatch.setattr(unseen, "compare_folder", no_comparison)
     monkeypatch.setattr(studies, "make_table", no_table)
     monkeypatch.setattr(studies, "check_tables", lambda *_, **__: {})
     monkeypatch.setattr(studies, "check_sample", lambda *_, **__: {})
     (tmp_path / "patients.csv").write_bytes(to_bytes(plain_table(), separator=","))
+    (tmp_path / "tables").mkdir()
     (tmp_path / "book" / "notebooks").mkdir(parents=True)
     (tmp_path / "book" / "_toc.yml").touch()
     monkeypatch.chdir(tmp_path)

@@ -1,0 +1,109 @@
+"""Which rule the study of rules advises: the default, by validated cases and kind of pool.
+
+The lines of the study's table lie in ``pvf/templates/advice.json``, as ``python -m
+studies.rules.advice`` writes them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+
+__all__ = ["FILE", "Advice", "advice"]
+
+FILE = "advice.json"
+
+
+@dataclass(frozen=True)
+class Advice:
+    """One line of the study's table.
+
+    Attributes
+    ----------
+    outcome : str
+        What is chosen for, such as ``"IE@0.1"``.
+    cases : str
+        How many cases a split validates on.
+    pool : str
+        ``"trees"``, ``"logistic"`` or ``"mixed"``.
+    advised : str
+        The study's best rule.
+    share, lead : (float, float, float)
+        The attainable share to expect, and how much more that is than the hold-out score's, with
+        95% intervals over ``tables`` data sets.
+    tables : int
+    """
+
+    outcome: str
+    cases: str
+    pool: str
+    advised: str
+    share: tuple[float, float, float]
+    lead: tuple[float, float, float]
+    tables: int
+
+    @property
+    def rule(self) -> str:
+        """The rule of `pvf.select.choose.RULES` that comes nearest.
+
+        Over many splits PVF is PVF inside cross-validation, and the traditional rule, whose scores
+        are means over the splits, is cross-validation.
+        """
+        return "PVF" if self.advised.startswith("PVF") else "traditional"
+
+    def __str__(self) -> str:
+        low, high = self.lead[1:]
+        unsure = "" if low > 0 else ", which may be nothing"
+        return (
+            f"With {self.cases} cases to validate on and a pool of this kind ({self.pool}), the "
+            f"study of rules advises {self.advised}: over {self.tables} data sets its choices are "
+            f"worth {self.lead[0]:+.2f} ({low:+.2f} to {high:+.2f}) more of the attainable share "
+            f"of {self.outcome} than the hold-out score's{unsure}."
+        )
+
+
+def advice(pool: str, capacity: float, n_cases: float) -> Advice:
+    """Return the line of the study's table for a pool, a capacity and a number of cases.
+
+    Parameters
+    ----------
+    pool : str
+        As in `pvf.select.candidates.make_pool`.
+    capacity : float
+        The line of the nearest capacity is taken.
+    n_cases : float
+        Cases that a split validates on, on average.
+
+    Returns
+    -------
+    Advice
+
+    Examples
+    --------
+    >>> advice("trees", 0.12, 5).advised
+    'PVF, σ = 0.3'
+    """
+    names = {name.strip() for name in pool.split(",")}
+    kind = {frozenset({"trees"}): "trees", frozenset({"pairs"}): "logistic"}.get(
+        frozenset(names), "mixed"
+    )
+    lines = json.loads((files("pvf") / "templates" / FILE).read_text(encoding="utf-8"))
+    nearest = min(
+        {line["capacity"] for line in lines}, key=lambda c: (round(abs(c - capacity), 9), c)
+    )
+    line = next(
+        line
+        for line in lines
+        if (line["pool"], line["capacity"]) == (kind, nearest)
+        and line["least"] <= n_cases < (line["below"] or float("inf"))
+    )
+    return Advice(
+        outcome=f"IE@{nearest:g}",
+        cases=line["cases"],
+        pool=kind,
+        advised=line["advised"],
+        share=tuple(line["share"]),
+        lead=tuple(line["lead"]),
+        tables=line["tables"],
+    )

@@ -1,0 +1,87 @@
+"""The default rule: the study's own table, line by line, and what the tool makes of it."""
+
+import json
+from importlib.resources import files
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer
+
+from pvf.select.advice import FILE, advice
+from pvf.select.choose import RULES, recommended_model, select
+from pvf.select.read import load_own_data
+from pvf.select.recommendation import recommend
+from pvf.select.report import as_json, as_markdown
+from studies.rules import RULES_STUDY
+from studies.rules.advice import lines, write
+from studies.rules.show import wall_table
+
+QUICK = {"capacity": 0.2, "n_splits": 4, "n_sets": 20, "n_bootstraps": 50, "progress": False}
+
+
+@pytest.fixture(scope="module")
+def own_data(tmp_path_factory):
+    """Write and load five columns of scikit-learn's breast-cancer data."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    frame = X.iloc[:200, :5].assign(diagnosis=np.where(y[:200] == 0, "malignant", "benign"))
+    path = tmp_path_factory.mktemp("own") / "breast.csv"
+    frame.to_csv(path, index=False)
+    return load_own_data(path, "diagnosis")
+
+
+def test_the_library_holds_the_study_s_table(tmp_path):
+    """The committed file is what the committed results give today."""
+    committed = (files("pvf") / "templates" / FILE).read_text(encoding="utf-8")
+    assert write(tmp_path).read_text(encoding="utf-8") == committed, (
+        "python -m studies.rules.advice writes it anew"
+    )
+
+
+@pytest.mark.parametrize("capacity", [0.1, 0.3, 0.5])
+def test_each_line_is_the_wall_s(capacity):
+    """Pool and cases lead to the rule and the interval that chapter 11 prints."""
+    wall = wall_table(RULES_STUDY.reference, f"IE@{capacity:g}")
+    assert len(wall) == len(lines(RULES_STUDY.reference)) / 3
+    cases = {"up to 3": 2, "4 to 7": 5.2, "8 or more": 40}
+    pools = {"trees": "trees", "logistic": "pairs", "mixed": "pairs,trees"}
+    for _, row in wall.iterrows():
+        line = advice(pools[row["pool"]], capacity, cases[row["validated cases"]])
+        assert line.advised == row["choose by"]
+        told = f"{line.lead[0]:.2f} ({line.lead[1]:.2f} to {line.lead[2]:.2f})"
+        assert told.replace("-", "−") == row["more than hold-out"]
+        assert ("may be nothing" in str(line)) == (line.lead[1] <= 0)
+        assert line.rule in RULES
+
+
+@pytest.mark.parametrize("capacity", [0.01, 0.19, 0.2, 0.21, 0.45, 1.0])
+@pytest.mark.parametrize("cases", [0, 3.5, 7.5, 1e9])
+def test_any_pool_capacity_and_number_has_a_line(capacity, cases):
+    """The nearest capacity counts, of two equally near the smaller; other pools count as mixed."""
+    nearest = {0.01: 0.1, 0.19: 0.1, 0.2: 0.1, 0.21: 0.3, 0.45: 0.5, 1.0: 0.5}[capacity]
+    line = advice("my.module:pool", capacity, cases)
+    assert (line.outcome, line.pool) == (f"IE@{nearest:g}", "mixed")
+
+
+@pytest.mark.parametrize("pool", ["trees", "pairs"])
+def test_the_recommendation_follows_the_line_and_says_so(own_data, pool):
+    """By default the advised rule is followed, also in the judgement; another on request."""
+    chosen = select(own_data, pool=pool, **QUICK)
+    rule = chosen.advice.rule
+    assert chosen.settings["rule"] == rule
+    assert chosen.recommended == recommended_model(chosen.tied, rule)
+    assert chosen.judged.loc["by score"].equals(chosen.judged.loc[rule])
+    said = recommend(chosen).reasons
+    assert any(str(chosen.advice) in reason for reason in said)
+    assert str(chosen.advice) in json.loads(as_json(chosen))["recommendation"]["reasons"][3]
+    other = next(name for name in RULES if name != rule)
+    asked = select(own_data, pool=pool, rule=other, **QUICK)
+    assert asked.recommended == recommended_model(asked.tied, other)
+    assert asked.judged.loc["by score"].equals(asked.judged.loc[other])
+    assert any("as was asked for" in reason for reason in recommend(asked).reasons)
+    assert asked.recommended in as_markdown(asked)
+
+
+def test_a_rule_that_is_none_is_refused(own_data):
+    """The error names the argument, what it got and what it takes."""
+    with pytest.raises(ValueError, match="rule must be one of"):
+        select(own_data, capacity=0.2, rule="best", n_splits=2)

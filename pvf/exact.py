@@ -507,7 +507,7 @@ def _law_of_counts(
     metric: Callable[..., Any],
 ) -> ScoreLaw:
     chances = flips.probability
-    tp, fp = (_counts_law(chances[group], n_replicas) for group in (is_case, ~is_case))
+    tp, fp = (counts_law(chances[group], n_replicas) for group in (is_case, ~is_case))
     is_large = len(tp) * len(fp) > _MOST_PAIRS
     error = 4 * _TAIL * is_large + sum(_rounding(len(law)) for law in (tp, fp))
     (tp_start, tp), (fp_start, fp) = (_window(law, is_large) for law in (tp, fp))
@@ -541,7 +541,7 @@ def _metric(scoring: Any, classes: NDArray[Any], pos_label: Any) -> tuple[Any, C
     return found
 
 
-def _counts_law(chances: NDArray[np.float64], n_replicas: int) -> NDArray[np.float64]:
+def counts_law(chances: NDArray[np.float64], n_replicas: int) -> NDArray[np.float64]:
     """Return the law of the sum of Bin(k, p) over samples, by pairwise convolution."""
     counts = np.arange(n_replicas + 1)
     laws = list(stats.binom.pmf(counts, n_replicas, chances[:, None]))

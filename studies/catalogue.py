@@ -11,6 +11,7 @@ from studies.kit.results import results_folder, resumed, write_result
 from studies.kit.study import Study
 from studies.pvf2026 import clinical, convergence, efficiency, synthetic
 from studies.pvf2026.clinical import variants
+from studies.pvf2026.clinical.many_sets import MANY_SETS
 from studies.rules import POWER, RULES_STUDY
 
 __all__ = ["STUDIES", "make_table"]
@@ -21,6 +22,7 @@ ALL: tuple[Study, ...] = (
     *synthetic.STUDIES,
     *clinical.STUDIES,
     *variants.STUDIES,
+    MANY_SETS,
     *convergence.STUDIES,
     *pmv2019.STUDIES,
     *capacity2022.STUDIES,

@@ -1,0 +1,233 @@
+"""How much of PVF's choice is chance: Algorithm 1 with M sets beside its limit, without drawing.
+
+A set's score is a function of its true and false positives, whose laws are known for trees. The
+lower quartile of M scores is an order statistic where (M − 1)/4 is whole, so its law is known too;
+and since Algorithm 1 draws the sets of each tree for itself, so is the law of its choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from scipy.special import betainc, betaincinv
+
+from pvf.exact import counts_law
+from pvf.validation import is_tied_best
+from studies.kit.estimates import mean_estimates
+from studies.kit.show import finished, panels, points
+from studies.kit.study import Settings, Study, setting
+from studies.pvf2026.clinical import run
+
+__all__ = ["MANY_SETS", "choices_of_few_sets", "estimate", "laws_of_scores", "sets_needed"]
+
+#: Numbers of sets whose lower quartile is one of the scores; 101 stands for the paper's 100.
+N_SETS = (5, 21, 101, 401, 1001, 4001)
+METRICS = ("IE@0.1", "IE@0.5", "F1")
+_SHARE = 0.25
+
+
+@dataclass(frozen=True)
+class ManySetsSettings(Settings):
+    """What the study can be told."""
+
+    datasets: tuple[str, ...] = setting(tuple(run.DATASETS), "data sets")
+    n_repetitions: int = setting(1, "runs of the whole experiment", full=4, low=1)
+    n_subsets: int = setting(1, "subsets of each run", full=6, low=1)
+    sigmas: tuple[float, ...] = setting((0.1, 0.3), "noise σ", full=(0.01, 0.1, 0.3, 0.5))
+    seed: int = setting(20261127, "seed of all repetitions", low=0)
+
+
+def laws_of_scores(
+    flags: NDArray[np.float64], is_case: NDArray[np.bool_], n_replicas: int, m: int
+) -> NDArray[np.float64]:
+    """Return the cdf of every tree's score on one set, on a common grid of scores.
+
+    Parameters
+    ----------
+    flags : ndarray of shape (n_trees, n_samples)
+        How likely each tree flags a perturbed copy of each sample.
+    is_case : ndarray of shape (n_samples,)
+    n_replicas : int
+        Copies of each sample.
+    m : int
+        The metric's place in `run.METRICS`.
+
+    Returns
+    -------
+    ndarray of shape (n_trees, n_scores)
+        Scores ascend.
+    """
+    n_pos, n_neg = (n_replicas * int(group.sum()) for group in (is_case, ~is_case))
+    tp, fp = np.ogrid[: n_pos + 1, : n_neg + 1]
+    scores = run.scores_from_counts(tp, fp, n_pos, n_neg)[m]
+    scores = np.broadcast_to(scores, (n_pos + 1, n_neg + 1))
+    values, place = np.unique(scores.round(12), return_inverse=True)
+    laws = [
+        np.outer(*(counts_law(tree[group], n_replicas) for group in (is_case, ~is_case)))
+        for tree in flags
+    ]
+    chances = [np.bincount(place.ravel(), law.ravel(), len(values)) for law in laws]
+    return np.minimum(np.cumsum(chances, axis=1), 1.0)
+
+
+def choices_of_few_sets(cdf: NDArray[np.float64], n_sets: int) -> NDArray[np.float64]:
+    """Return how likely each tree is chosen by the lower quartile of its own ``n_sets`` scores.
+
+    Of trees that tie the first is taken.
+    """
+    rank = (n_sets - 1) // 4 + 1
+    ends = rank, n_sets - rank + 1
+    low, high = betaincinv(*ends, 1e-17), 1 - betaincinv(*ends[::-1], 1e-17)
+    some = (cdf > low) & (cdf < high)  # outside the quartile's cdf is 0 or 1 to the last digit
+    upto = np.where(cdf >= high, 1.0, 0.0)
+    upto[some] = betainc(*ends, cdf[some])
+    below = np.hstack([np.zeros((len(cdf), 1)), upto[:, :-1]])
+    ones = np.ones((1, cdf.shape[1]))
+    earlier = np.vstack([ones, np.cumprod(below, axis=0)[:-1]])
+    later = np.vstack([np.cumprod(upto[::-1], axis=0)[::-1][1:], ones])
+    return ((upto - below) * earlier * later).sum(axis=1)
+
+
+def _blocks(settings: ManySetsSettings) -> list[tuple[str, int]]:
+    return [
+        (dataset, block)
+        for dataset in settings.datasets
+        for block in run.repetitions(
+            run.Experiment(dataset=dataset, n_repetitions=settings.n_repetitions)
+        )
+    ]
+
+
+def _block(key: tuple[str, int], settings: ManySetsSettings) -> pd.DataFrame:
+    """Return one repetition's means over its splits."""
+    dataset, block = key
+    experiment = asdict(run.Experiment(dataset=dataset, seed=settings.seed))
+    rows: list[dict[str, Any]] = []
+    for part in run.splits(block, experiment):
+        if part.subset >= settings.n_subsets:
+            break
+        rows += _of_split(part.problem, experiment["n_replicas"], settings.sigmas)
+    table = pd.DataFrame(rows).groupby(["sigma", "metric", "n_sets"], sort=False).mean()
+    table = table.round(6).reset_index()
+    table.insert(0, "dataset", dataset)
+    table.insert(1, "repetition", block)
+    return table
+
+
+def _of_split(
+    problem: run.Problem, n_replicas: int, sigmas: tuple[float, ...]
+) -> Iterator[dict[str, Any]]:
+    """Yield how Algorithm 1's choice of M sets compares with its limit's; 0 stands for no end.
+
+    ``same`` is the probability that it is the limit's or ties with it, ``win`` and ``loss`` those
+    that it is externally better and worse than the first of the trees that tie traditionally.
+    """
+    places = [run.METRICS.index(metric) for metric in METRICS]
+    traditional = is_tied_best(run.validation_scores(problem))
+    for sigma in sigmas:
+        flags = run.flag_probability(problem.trees, problem.X_validation, sigma, problem.categories)
+        for metric, m in zip(METRICS, places, strict=True):
+            cdf = laws_of_scores(flags, problem.y_validation, n_replicas, m)
+            quartile = (cdf < _SHARE - 1e-12).sum(axis=1)
+            best = quartile == quartile.max()
+            gain = problem.external[m] - problem.external[m][traditional[m].argmax()]
+            chances = {0: np.eye(len(best))[best.argmax()]}
+            chances |= {n_sets: choices_of_few_sets(cdf, n_sets) for n_sets in N_SETS}
+            for n_sets, chance in chances.items():
+                yield {
+                    "sigma": sigma,
+                    "metric": metric,
+                    "n_sets": n_sets,
+                    "same": chance @ best,
+                    "win": chance @ (gain > 1e-12),
+                    "loss": chance @ (gain < -1e-12),
+                }
+
+
+def estimate(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the share of same choices and the lead over the traditional one, in percent."""
+    rows = table.assign(lead=table["win"] - table["loss"])
+    limit = rows[rows["n_sets"] == 0]
+    keys = ["dataset", "repetition", "sigma", "metric"]
+    rows = rows.merge(limit[[*keys, "lead"]], on=keys, suffixes=("", "_limit"))
+    rows["lost"] = rows["lead_limit"] - rows["lead"]
+    keys = ["dataset", "sigma", "metric", "n_sets"]
+    return mean_estimates(rows, keys, ["same", "lead", "lost"], unit="% of splits", scale=100)
+
+
+def sets_needed(estimates: pd.DataFrame, share: float = 95.0) -> pd.DataFrame:
+    """Return the smallest M of those tried by which the choice is the limit's in 95% of runs.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by σ, one column a metric; a text, "more than 4001" where none is enough.
+    """
+    rows = estimates[(estimates["quantity"] == "same") & (estimates["n_sets"] > 0)]
+    enough = rows[rows["estimate"] >= share].groupby(["sigma", "metric"])["n_sets"].min()
+    table = enough.unstack().reindex(  # noqa: PD010
+        index=sorted(rows["sigma"].unique()), columns=list(METRICS)
+    )
+    most = rows["n_sets"].max()
+    return table.map(lambda n: f"more than {most}" if np.isnan(n) else f"{n:.0f}")
+
+
+def figure_of_sets(
+    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, dataset: str
+) -> Figure:
+    """Draw how often M sets lead to the limit's choice."""
+    figure, axes = panels(
+        len(METRICS),
+        size=(2.9, 3.2),
+        titles=list(METRICS),
+        xlabel="perturbed sets M",
+        ylabel="runs with the choice\nof endless sets (%)",
+    )
+    sigmas = sorted(estimates["sigma"].unique())
+    for metric, ax in zip(METRICS, axes, strict=True):
+        for series, sigma in enumerate(sigmas):
+            for part, pale in ((reference, True), (estimates, False)):
+                if part is None:
+                    continue
+                rows = part[(part["quantity"] == "same") & (part["n_sets"] > 0)]
+                rows = rows[(rows["metric"] == metric) & (rows["dataset"] == dataset)]
+                rows = rows[rows["sigma"] == sigma]
+                label = "" if pale else f"σ = {sigma:g}"
+                points(
+                    ax, rows, rows["n_sets"], series=series, pale=pale, label=label, linestyle="-"
+                )
+        ax.axhline(95, color="0.35", linewidth=0.8, linestyle="--")
+        ax.set(xscale="log", ylim=(0, 103))
+    return finished(figure, legend_columns=4)
+
+
+def _figure(dataset: str) -> Callable[..., Figure]:
+    def draw(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+        return figure_of_sets(estimates, reference, dataset=dataset)
+
+    return draw
+
+
+MANY_SETS = Study(
+    name="many_sets",
+    settings=ManySetsSettings,
+    blocks=_blocks,
+    block=_block,
+    estimate=estimate,
+    figures={
+        "fig-breast-sets": _figure("breast-cancer"),
+        "fig-cervical-sets": _figure("cervical-cancer"),
+    },
+    sample={"n_repetitions": 1, "datasets": ("breast-cancer",), "sigmas": (0.3,)},
+    notes=(
+        "How likely Algorithm 1 with M sets chooses as with endless ones (n_sets 0), and how its "
+        "choice compares with the traditional one; means over the splits of a repetition. No set "
+        "is drawn, so the only chance is in data, splits and trees."
+    ),
+)

@@ -114,7 +114,8 @@ own_report.parts_table(selection).style.set_uuid("own-parts")
 # The *traditional* rule takes the candidate with the largest Intervention Efficiency on the
 # validation parts. PVF perturbs these many times, numbers by noise, categories by flips and
 # shifts, and takes the candidate whose score holds up. PMV flips training labels and takes the
-# candidate whose training accuracy falls fastest; its scores are slopes and no efficiencies.
+# candidate whose training accuracy falls fastest; its scores are slopes and no efficiencies. The
+# recommendation follows the one that [](rules-wall) advises for such a pool and so many cases.
 
 # %%
 own_report.choices_table(selection).style.set_uuid("own-choices")
@@ -215,7 +216,7 @@ truth.style.set_uuid("own-truth")
 # %% [markdown]
 # ## Recommendation
 #
-# Which model leads is PVF's choice over all splits. Whether any should be used is read off the test
+# Which model leads is the choice, over all splits, of the rule that is followed. Whether any should be used is read off the test
 # parts, and off how often the splits agree. Every word below is computed.
 
 # %%

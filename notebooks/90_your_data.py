@@ -216,8 +216,8 @@ truth.style.set_uuid("own-truth")
 # %% [markdown]
 # ## Recommendation
 #
-# Which model leads is the choice, over all splits, of the rule that is followed. Whether any should be used is read off the test
-# parts, and off how often the splits agree. Every word below is computed.
+# Which model leads is the choice, over all splits, of the rule that is followed. Whether any should
+# be used is read off the test parts, and off how often the splits agree. Every word below is computed.
 
 # %%
 folder.cleanup()

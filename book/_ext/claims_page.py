@@ -17,8 +17,9 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 import studies
+from pvf._outputs import write_whole
 from pvf.render import environment
-from studies.kit.claims import claims, in_words, judge, ledger, part_lines
+from studies.kit.claims import claims, in_words, judge, ledger, ledger_text, part_lines
 from studies.kit.results import results_folder
 from studies.kit.verdicts import LABELS, Part
 from studies.pvf2026.clinical import REACHED
@@ -261,7 +262,16 @@ def add_values(_: Sphinx, config: Config) -> None:
     }
 
 
+def write_ledger(app: Sphinx) -> None:
+    """Put the ledger beside the page, as files to download."""
+    folder = Path(app.outdir) / "book"
+    folder.mkdir(parents=True, exist_ok=True)
+    for layout in ("csv", "json"):
+        write_whole(folder / f"claims.{layout}", ledger_text(layout).encode())
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.connect("config-inited", add_values)
+    app.connect("builder-inited", write_ledger)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

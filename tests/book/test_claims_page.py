@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from test_browser import TYPESET, _audit, _watch
 
-from studies.kit.claims import judge, ledger
+from studies.kit.claims import judge, ledger, ledger_text
 from studies.kit.verdicts import LABELS
 
 pytestmark = pytest.mark.browser
@@ -157,6 +157,14 @@ def test_filters_and_search_narrow_the_table(show, whole):
         f"{len(whole)} of {len(whole)} claims"
     )
     assert len(shown(page)) == len(whole)
+
+
+@pytest.mark.parametrize("layout", ["csv", "json"])
+def test_ledger_is_there_to_download(show, built_book, layout):
+    """The link leads to what the command prints."""
+    link = show().get_by_role("link", name=layout.upper(), exact=True).get_attribute("href")
+    written = (built_book.html / "book" / link).read_text(encoding="utf-8")
+    assert written == ledger_text(layout)
 
 
 def test_without_a_script_the_whole_table_stands_there(show, whole):

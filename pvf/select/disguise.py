@@ -95,7 +95,7 @@ def undisguised(name: str, values: Sequence[str], censored: str) -> Disguise | N
     --------
     >>> undisguised("weight", ["72 kg", "61.5 kg"], "limit")
     Disguise(unit='kg', limits='', example='72 kg')
-    >>> undisguised("troponin", ["0.2", "<0.01", "0.35"], "half").limits
+    >>> undisguised("troponin", ["0.2", "<0.01", "0.35", "0.4"], "half").limits
     'half'
     """
     cells = [_CELL.fullmatch(_tidy(value)) for value in values]

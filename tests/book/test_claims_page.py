@@ -221,7 +221,7 @@ def test_start_page_opens_with_the_counts(show, whole):
     counts = page.locator(".start-bars a").all_inner_texts()
     assert sum(int(re.search(r"\d+", text)[0]) for text in counts) == len(whole)
     assert page.locator(".start-reached").bounding_box()["y"] < 1500
-    page.locator("article a", has_text="Claims and verdicts").first.click()
+    page.locator("article a", has_text="all claims with their verdicts").first.click()
     assert page.url.endswith("book/claims.html")
 
 

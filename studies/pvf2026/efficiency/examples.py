@@ -62,6 +62,7 @@ def best_possible(table: pd.DataFrame) -> pd.DataFrame:
 
     Examples
     --------
+    >>> from studies.pvf2026.efficiency.proof import enumerate_efficiency
     >>> limits = best_possible(enumerate_efficiency([6]))
     >>> bool((limits["highest"] == limits["limit"]).all())
     True

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 METHODS = ("auto", "exact", "sample")
 Method = Literal["auto", "exact", "sample"]
 _TAIL = 1e-13  # of a law of counts, left out at each end where the joint law would be large
+_NEVER = 1e-300  # chances below this are 0; SciPy's binomial overflows at the least numbers
 _MOST_PAIRS = 2**18
 _DIRECT = 1000  # counts up to which laws are convolved by plain sums
 
@@ -544,6 +545,7 @@ def _metric(scoring: Any, classes: NDArray[Any], pos_label: Any) -> tuple[Any, C
 def counts_law(chances: NDArray[np.float64], n_replicas: int) -> NDArray[np.float64]:
     """Return the law of the sum of Bin(k, p) over samples, by pairwise convolution."""
     counts = np.arange(n_replicas + 1)
+    chances = np.where(chances < _NEVER, 0.0, chances)
     laws = list(stats.binom.pmf(counts, n_replicas, chances[:, None]))
     while len(laws) > 1:
         pairs = zip(laws[::2], laws[1::2], strict=False)

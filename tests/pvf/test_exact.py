@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import pvf
 from pvf import counts
-from pvf.exact import ScoreLaw, flip_probability, score_law
+from pvf.exact import ScoreLaw, counts_law, flip_probability, score_law
 
 RNG = np.random.default_rng(0)
 X = np.column_stack([RNG.normal(size=(60, 2)), RNG.integers(3, size=60), RNG.integers(2, size=60)])
@@ -207,3 +207,11 @@ def test_each_sample_s_part_is_a_frame_and_a_plot():
     assert rows["radius"].tolist() == pytest.approx(border.tolist())
     assert len(law.plot(samples=True).containers[0][0].get_xdata()) == 3
     assert law.plot().get_xlabel() == "score on a perturbed set"
+
+
+@pytest.mark.parametrize("tiny", [5e-324, 1e-320, 1e-310, 1e-301, 1e-299])
+def test_the_least_chances_have_a_law(tiny):
+    """A sample that is flagged once in 10^300 copies counts as one that never is."""
+    law = counts_law(np.array([tiny, 0.5]), 7)
+    assert law[:8] == pytest.approx(stats.binom.pmf(np.arange(8), 7, 0.5))
+    assert law[8:] == pytest.approx(0, abs=1e-290)

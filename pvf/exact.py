@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 METHODS = ("auto", "exact", "sample")
 Method = Literal["auto", "exact", "sample"]
 _TAIL = 1e-13  # of a law of counts, left out at each end where the joint law would be large
-_NEVER = 1e-300  # chances below this are 0; SciPy's binomial overflows at the least numbers
+_NEVER = 1e-300  # chances below this are 0; SciPy's binomial overflows near 1e-308
 _MOST_PAIRS = 2**18
 _DIRECT = 1000  # counts up to which laws are convolved by plain sums
 

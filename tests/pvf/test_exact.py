@@ -209,7 +209,7 @@ def test_each_sample_s_part_is_a_frame_and_a_plot():
     assert law.plot().get_xlabel() == "score on a perturbed set"
 
 
-@pytest.mark.parametrize("tiny", [5e-324, 1e-320, 1e-310, 1e-301, 1e-299])
+@pytest.mark.parametrize("tiny", [5e-324, 1e-308, 3e-308, 1e-299])
 def test_the_least_chances_have_a_law(tiny):
     """A sample that is flagged once in 10^300 copies counts as one that never is."""
     law = counts_law(np.array([tiny, 0.5]), 7)

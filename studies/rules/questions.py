@@ -17,11 +17,13 @@ from pvf.rules import SIGMAS
 from studies.data.keel import MEDICAL
 from studies.kit.estimates import Interval, t_interval
 from studies.rules.power import MARGIN
-from studies.rules.run import BESIDE, FACTS, OUTCOMES, RULES
+from studies.rules.run import BESIDE, FACTS, OUTCOMES, PRIMARY, RULES
 
 __all__ = ["BANDS", "answer", "critical_difference", "estimate", "holm", "per_table", "verdict"]
 
 CELL = ["pool", "size", "outcome"]
+#: The cell of the primary question, which needs no correction.
+PRIMARY_CELL = (*PRIMARY, "IE@0.1")
 #: What the noise is compared with: a rule that needs none.
 CHEAPER = ("holdout_ties", "bootstrap", "oob", "cv")
 #: PVF's fixed levels of noise, by rule.
@@ -76,7 +78,7 @@ def verdict(low: float, high: float, margin: float = MARGIN) -> str:
 def answer(estimates: pd.DataFrame) -> pd.Series:
     """Return the primary estimate, with its verdict."""
     row = estimates.query("question == 1 and group == 'all' and quantity == 'difference'")
-    row = row[(row["pool"] == "trees") & (row["size"] == 120) & (row["outcome"] == "IE@0.1")]
+    row = row[(row[CELL] == list(PRIMARY_CELL)).all(axis=1)]
     primary = row.iloc[0]
     return pd.concat([primary, pd.Series({"verdict": verdict(primary["low"], primary["high"])})])
 
@@ -140,7 +142,8 @@ def _differences(
                     difference if group == "all" else difference[difference.index.isin(MEDICAL)]
                 )
                 rows.append((question, cell, rule, versus, t_interval(values), group))
-                p_values.append(_p_value(values))
+                is_primary = (question, cell, group) == (1, PRIMARY_CELL, "all")
+                p_values.append(np.nan if is_primary else _p_value(values))
     for row, p in zip(rows, holm(p_values), strict=True):
         question, cell, rule, versus, found, group = row
         keys = (question, cell, rule, versus)

@@ -17,7 +17,7 @@ from studies.data.tables import DataUnavailableError
 from studies.kit.show import finished, interval_text, panels, points
 from studies.kit.study import Run
 from studies.rules.power import MARGIN
-from studies.rules.questions import BANDS, answer, per_table, verdict
+from studies.rules.questions import BANDS, PRIMARY_CELL, answer, per_table, verdict
 from studies.rules.run import BESIDE, OUTCOMES, PRIMARY, RULES
 
 __all__ = [
@@ -393,7 +393,9 @@ def comparisons(
     p = rows[rows["quantity"] == "p (Holm)"].set_index(keys)["estimate"]
     found = []
     for row in rows[rows["quantity"] == "difference"].itertuples():
-        mine = float(p.loc[(row.pool, row.size, row.outcome, row.versus)])
+        cell = (row.pool, row.size, row.outcome)
+        mine = float(p.loc[(*cell, row.versus)])
+        is_primary = (question, group, cell) == (1, "all", PRIMARY_CELL)
         found.append(
             {
                 "pool": row.pool,
@@ -403,7 +405,11 @@ def comparisons(
                 "difference": interval_text(row.estimate, row.low, row.high, ".3f"),
                 "tables": int(row.n),
                 "p (Holm)": "–" if np.isnan(mine) else f"{mine:.3f}",
-                "PVF is": corrected(row.low, row.high, mine),
+                "PVF is": (
+                    f"{verdict(row.low, row.high)} (primary)"
+                    if is_primary
+                    else corrected(row.low, row.high, mine)
+                ),
             }
         )
     return pd.DataFrame(found)

@@ -173,7 +173,7 @@ def test_tables_are_texts_and_markdown(estimates: pd.DataFrame) -> None:
     assert len(best) == 4 * len(run.OUTCOMES)
     assert set(best.loc[best["pool"] == "trees", "best rule"]) == {run.RULES["pvf_0.3"]}
     primary = show.comparisons(estimates, 1)
-    assert set(primary["PVF is"]) == {"better"}
+    assert set(primary["PVF is"]) == {"better", "better (primary)"}
     lines = show.markdown_table(show.wall_table(estimates)).splitlines()
     assert len(lines) == 2 + 4
     assert len({line.count("|") for line in lines}) == 1

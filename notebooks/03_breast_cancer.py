@@ -284,17 +284,17 @@ sets.figure("fig-breast-sets")
 # %%
 from studies.kit.show import show, text_table
 
-full = sets.reference[sets.reference["dataset"] == "breast-cancer"]
-show(many_sets.sets_needed(full), "breast-sets-needed")
+enough = sets.reference[sets.reference["dataset"] == "breast-cancer"]
+show(many_sets.sets_needed(enough), "breast-sets-needed")
 
 # %% [markdown]
 # What is lost to chance: the lead over the traditional choice (wins less losses, the first of tied
 # trees taken by both) with endless sets less that with 101.
 
 # %%
-lost = full.query("quantity == 'lost' and n_sets == 101")
+lost = enough.query("quantity == 'lost' and n_sets == 101")
 show(text_table(lost, "sigma", "metric", spec="+.1f"), "breast-sets-lost")
-at_large = full.query("quantity == 'same' and n_sets == 101 and sigma == 0.3")
+at_large = enough.query("quantity == 'same' and n_sets == 101 and sigma == 0.3")
 at_large = at_large.set_index("metric")
 for name, metric in {"ie": "IE@0.1", "f1": "F1"}.items():
     glue(

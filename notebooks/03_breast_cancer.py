@@ -299,7 +299,7 @@ at_large = at_large.set_index("metric")
 for name, metric in {"ie": "IE@0.1", "f1": "F1"}.items():
     glue(
         f"breast_sets_{name}",
-        100 - at_large.loc[metric, "estimate"],
+        float(100 - at_large.loc[metric, "estimate"]),
         display=False,
     )
 

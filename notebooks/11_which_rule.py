@@ -74,6 +74,7 @@ from IPython.display import Markdown
 from myst_nb import glue
 
 from book.tools.figures import keep_data
+from book.tools.markdown import markdown_table
 from studies.kit.show import provenance_table
 from studies.kit.show import show as styled
 from studies.rules import RULES_STUDY
@@ -216,7 +217,7 @@ run.figure("fig-rules-sigma")
 # others. The last column says how often that is the rule named.
 
 # %% mystnb={"markdown_format": "myst"}
-Markdown(show.markdown_table(show.wall_table(full)))
+Markdown(markdown_table(show.wall_table(full).to_dict("records")))
 
 # %% [markdown]
 # Where the interval of a rule's lead over the hold-out score holds 0, these data sets don't show

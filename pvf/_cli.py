@@ -6,16 +6,17 @@ import errno
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
+from pvf._outputs import OutputError, check_outputs
 from pvf._text import on_console
 
-__all__ = ["SEED", "Jobs", "Number", "OneLineGroup", "PathTo", "say"]
+__all__ = ["SEED", "Jobs", "Number", "OneLineGroup", "PathTo", "refuse_outputs", "say"]
 
 #: What NumPy and scikit-learn both take as a seed.
 SEED = click.IntRange(0, 2**32 - 1)
@@ -24,6 +25,14 @@ SEED = click.IntRange(0, 2**32 - 1)
 def say(line: str) -> None:
     """Print a line; what could command the terminal is shown escaped."""
     click.echo(on_console(line))
+
+
+def refuse_outputs(hint: str, outputs: Sequence[Path], *inputs: Path) -> None:
+    """Refuse outputs that cannot or must not be written, while nothing has been computed yet."""
+    try:
+        check_outputs(outputs, inputs)
+    except OutputError as error:
+        raise click.BadParameter(str(error), param_hint=hint) from error
 
 
 class Number(click.FloatRange):

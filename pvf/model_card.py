@@ -366,6 +366,11 @@ class _Subject:
         tied = tied_best(self.result.unperturbed)
         return break_tie(tied, self.result.tie_break, seed_sequence(self.result.seed))
 
+    @property
+    def by_pvf(self) -> bool:
+        """Whether PVF selects the card's model, or another rule does."""
+        return self.result.best_index in self.result.tied
+
     def rng(self, *key: int) -> np.random.Generator:
         """Return a generator of its own for each use, so that no use moves another."""
         key = (*self.seed.spawn_key, *key)
@@ -557,7 +562,7 @@ def _selection_facts(subject: _Subject) -> dict[str, Any]:
         "aggregate": _aggregate_name(result),
         "best_score": float(result.aggregated.max()),
         "n_tied": len(result.tied),
-        "by_pvf": best in result.tied,
+        "by_pvf": subject.by_pvf,
         "tied": tuple(result.names[i] for i in result.tied),
         "tie_break": result.tie_break,
         "traditional": result.names[other],
@@ -587,24 +592,16 @@ def _aggregate_name(result: PerturbationValidationResult) -> str | None:
 def _choices(subject: _Subject) -> list[dict[str, Any]]:
     """Return the two choices and the best candidate that does not tie."""
     result = subject.result
-    by_pvf = result.best_index in result.tied
-    choices = {
-        "selected by PVF" if by_pvf else "selected otherwise": result.best_index,
-        **({} if by_pvf else {"best by PVF": int(result.tied[0])}),
-        "selected without perturbation": subject.traditional,
-    }
+    choices = {"selected by PVF": result.best_index}
+    if not subject.by_pvf:
+        choices = {"selected otherwise": result.best_index, "best by PVF": int(result.tied[0])}
+    choices["selected without perturbation"] = subject.traditional
     others = np.setdiff1d(np.arange(len(result.models)), result.tied)
     if others.size:
         choices["best candidate that does not tie"] = others[result.aggregated[others].argmax()]
-    candidates = pd.DataFrame(
-        {
-            "candidate": pd.Series(result.names, dtype=object),
-            "score": result.aggregated,
-            "low": result.to_frame()["min"].to_numpy(),
-            "high": result.to_frame()["max"].to_numpy(),
-            "unperturbed": result.unperturbed,
-        }
-    )
+    names = {"model": "candidate", "aggregated": "score", "min": "low", "max": "high"}
+    candidates = result.to_frame().reset_index().rename(columns=names)
+    candidates = candidates[[*names.values(), "unperturbed"]]
     shown = candidates.iloc[list(choices.values())].assign(choice=list(choices))
     return shown.to_dict("records")
 

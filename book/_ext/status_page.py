@@ -68,9 +68,7 @@ def results_table(project: Project) -> str:
 
 
 def _pairs(values: dict[str, Any]) -> str:
-    return ", ".join(
-        f"`{name} = {value}`" for name, value in values.items()
-    )  # quotes stay straight
+    return ", ".join(f"`{name} = {value}`" for name, value in values.items())
 
 
 def add_values(app: Sphinx, config: Config) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from pvf._cli import SEED, Jobs, Number, PathTo, say
-from pvf._outputs import OutputError, check_outputs, write_whole
+from pvf._cli import SEED, Jobs, Number, PathTo, refuse_outputs, say
+from pvf._outputs import write_whole
 from pvf._text import on_console
 from pvf.select.columns import parse_kinds
 from pvf.select.csv_table import TableError
@@ -50,14 +50,6 @@ def _reports(_: click.Context, __: click.Parameter, given: tuple[Path, ...]) -> 
         if path.suffix.lower() not in (".html", ".md", ".json"):
             raise click.BadParameter(f"{path.name!r} must end in .html, .md or .json.")
     return given
-
-
-def _refuse_outputs(hint: str, outputs: tuple[Path, ...], *inputs: Path) -> None:
-    """Refuse outputs that cannot or must not be written, while nothing has been computed yet."""
-    try:
-        check_outputs(outputs, inputs)
-    except OutputError as error:
-        raise click.BadParameter(str(error), param_hint=hint) from error
 
 
 def _refuse_figures_without_matplotlib(reports: tuple[Path, ...]) -> None:
@@ -195,7 +187,7 @@ def select(
         raise click.UsageError("--places must not be more than --per-week.")
     if validation_share + test_share >= 1:
         raise click.UsageError("--validation-share and --test-share must leave rows for training.")
-    _refuse_outputs("'--report'", reports, csv)
+    refuse_outputs("'--report'", reports, csv)
     _refuse_figures_without_matplotlib(reports)
     from pvf.select.choose import select as select_model  # noqa: PLC0415
     from pvf.select.read import load_own_data  # noqa: PLC0415  takes a second to load
@@ -306,7 +298,7 @@ def _show_recommendation(selection: Any) -> None:
 @click.option("--seed", default=0, show_default=True, type=SEED)
 def example(csv: Path, patients: int, seed: int) -> None:
     """Write a simulated cohort as a CSV, to try `select` on. Nobody in it exists."""
-    _refuse_outputs("'CSV'", (csv,))
+    refuse_outputs("'CSV'", (csv,))
     from pvf.select.example import make_cohort  # noqa: PLC0415
 
     made = make_cohort(patients, seed=seed).to_csv(index=False, date_format="%Y-%m-%d").encode()

@@ -134,9 +134,8 @@ def _reasons(selection: Selection) -> Iterator[str]:
 
 def _why_this_rule(selection: Selection) -> str:
     rule, line = selection.settings["rule"], selection.advice
-    if rule == line.rule:
-        return f"The recommendation follows {_NAMES[rule]} over all splits. {line}"
-    return f"The recommendation follows {_NAMES[rule]}, as was asked for. {line}"
+    why = " over all splits" if rule == line.rule else ", as was asked for"
+    return f"The recommendation follows {_NAMES[rule]}{why}. {line}"
 
 
 def _difference_in_words(what: str, row: object) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 import pvf
 from pvf.select.advice import FILE
 from studies.rules import RULES_STUDY
-from studies.rules.questions import BANDS
+from studies.rules.questions import BANDS, wall_lines
 from studies.rules.run import RULES
 
 __all__ = ["lines", "write"]
@@ -21,27 +21,21 @@ CAPACITIES = (0.1, 0.3, 0.5)
 
 def lines(estimates: pd.DataFrame) -> list[dict[str, Any]]:
     """Return the table's lines for Intervention Efficiency by labels, rounded as it is printed."""
-    found = []
-    rows = estimates[estimates["question"] == 7]
-    for capacity in CAPACITIES:
-        part = rows[rows["outcome"] == f"IE@{capacity:g}"]
-        for (cases, pool), line in part.groupby(["group", "pool"], sort=False):
-            share, lead, _ = (row for _, row in line.iterrows())
-            least, below = BANDS[cases]
-            found.append(
-                {
-                    "capacity": capacity,
-                    "least": least,
-                    "below": below if below < float("inf") else None,
-                    "cases": cases,
-                    "pool": pool,
-                    "advised": RULES[share["rule"]],
-                    "share": [round(float(share[key]), 2) for key in ("estimate", "low", "high")],
-                    "lead": [round(float(lead[key]), 2) for key in ("estimate", "low", "high")],
-                    "tables": int(share["n"]),
-                }
-            )
-    return found
+    return [
+        {
+            "capacity": capacity,
+            "least": BANDS[cases][0],
+            "below": BANDS[cases][1] if BANDS[cases][1] < float("inf") else None,
+            "cases": cases,
+            "pool": pool,
+            "advised": RULES[share["rule"]],
+            "share": [round(float(share[key]), 2) for key in ("estimate", "low", "high")],
+            "lead": [round(float(lead[key]), 2) for key in ("estimate", "low", "high")],
+            "tables": int(share["n"]),
+        }
+        for capacity in CAPACITIES
+        for cases, pool, share, lead, _ in wall_lines(estimates, f"IE@{capacity:g}")
+    ]
 
 
 def write(folder: Path | None = None) -> Path:

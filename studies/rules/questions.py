@@ -64,6 +64,18 @@ def estimate(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def wall_lines(
+    estimates: pd.DataFrame, outcome: str
+) -> Iterator[tuple[str, str, pd.Series, pd.Series, pd.Series]]:
+    """Yield the lines of the table for practitioners: cases, pool, share, lead and same rule."""
+    rows = estimates[(estimates["question"] == 7) & (estimates["outcome"] == outcome)]
+    for band in BANDS:
+        for pool in ("trees", "logistic", "mixed"):
+            part = rows[(rows["group"] == band) & (rows["pool"] == pool)].set_index("quantity")
+            if len(part):
+                yield band, pool, part.loc["share"], part.loc["difference"], part.loc["same rule"]
+
+
 def verdict(low: float, high: float, margin: float = MARGIN) -> str:
     """Say what an interval of a difference means by the protocol."""
     if np.isnan(low):

@@ -17,7 +17,7 @@ from studies.data.tables import DataUnavailableError
 from studies.kit.show import finished, interval_text, panels, points
 from studies.kit.study import Run
 from studies.rules.power import MARGIN
-from studies.rules.questions import BANDS, PRIMARY_CELL, answer, per_table, verdict
+from studies.rules.questions import CELL, PRIMARY_CELL, answer, per_table, verdict, wall_lines
 from studies.rules.run import BESIDE, OUTCOMES, PRIMARY, RULES
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "data_rows",
     "deviations",
     "figure_of_power",
-    "markdown_table",
     "noise_in_words",
     "numbers",
     "says",
@@ -297,12 +296,6 @@ FIGURES = {
 # --- tables -------------------------------------------------------------------------------------
 
 
-def markdown_table(table: pd.DataFrame) -> str:
-    """Write a frame of texts as a Markdown table, without its index."""
-    lines = [list(table.columns), ["---"] * table.shape[1], *table.astype(str).to_numpy().tolist()]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def _interval(row: Any) -> str:
     return interval_text(row.estimate, row.low, row.high)
 
@@ -321,28 +314,19 @@ def wall_table(estimates: pd.DataFrame, outcome: str = MAIN) -> pd.DataFrame:
     DataFrame
         Of texts, one row a band of cases and a pool that at least three tables have.
     """
-    rows = estimates[(estimates["question"] == 7) & (estimates["outcome"] == outcome)]
-    found = []
-    for band in BANDS:
-        for pool in _POOLS:
-            part = rows[(rows["group"] == band) & (rows["pool"] == pool)]
-            if part.empty:
-                continue
-            share, gain, same = (
-                part[part["quantity"] == name].iloc[0]
-                for name in ("share", "difference", "same rule")
-            )
-            found.append(
-                {
-                    "validated cases": band,
-                    "pool": pool,
-                    "choose by": RULES[share["rule"]],
-                    "expect an attainable share of": _interval(share),
-                    "more than hold-out": _interval(gain),
-                    "same rule without one table": f"{same['estimate']:.0%} of {same['n']:.0f}",
-                }
-            )
-    return pd.DataFrame(found)
+    return pd.DataFrame(
+        [
+            {
+                "validated cases": cases,
+                "pool": pool,
+                "choose by": RULES[share["rule"]],
+                "expect an attainable share of": _interval(share),
+                "more than hold-out": _interval(lead),
+                "same rule without one table": f"{same['estimate']:.0%} of {same['n']:.0f}",
+            }
+            for cases, pool, share, lead, same in wall_lines(estimates, outcome)
+        ]
+    )
 
 
 def best_rules(estimates: pd.DataFrame) -> pd.DataFrame:
@@ -448,9 +432,8 @@ def numbers(estimates: pd.DataFrame, power: pd.DataFrame, n_cohorts: int) -> dic
     primary = answer(estimates)
     told = power[(power["quantity"] == "detected") & (power["n_cohorts"] == n_cohorts)]
     told = told.sort_values("spread")
-    beside = estimates.query(
-        "pool == 'trees' and size == 120 and outcome == 'IE@0.1' and group == 'all'"
-    ).set_index(["question", "versus", "quantity"])
+    keys = [*CELL, "question", "versus", "quantity"]
+    beside = estimates[estimates["group"] == "all"].set_index(keys).sort_index().loc[PRIMARY_CELL]
     bags = beside.loc[(2, "oob", "difference")]
     return {
         "answer": ANSWERS[primary["verdict"]],

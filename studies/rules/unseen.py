@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 import pandas as pd
 
-from pvf._cli import SEED, Jobs, PathTo, say
-from pvf._outputs import OutputError, check_outputs, write_whole
+from pvf._cli import SEED, Jobs, PathTo, refuse_outputs, say
+from pvf._outputs import write_whole
 from pvf._text import on_console
 from studies.data.keel import read_csv_table
 from studies.data.tables import DataError
@@ -112,10 +112,7 @@ def rules(
 ) -> None:
     """Compare the rules of choice on tables that the study does not hold."""
     if out is not None:
-        try:
-            check_outputs([out], sorted(folder.glob("*.csv")))
-        except OutputError as error:
-            raise click.BadParameter(str(error), param_hint="'--out'") from error
+        refuse_outputs("'--out'", [out], *folder.glob("*.csv"))
     try:
         found = compare_folder(
             folder, size=size, pool=pool, n_cohorts=cohorts, seed=seed, n_jobs=jobs

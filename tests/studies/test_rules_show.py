@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
+from book.tools.markdown import markdown_table
 from studies.data.tables import DataUnavailableError
 from studies.rules import RULES_STUDY, power, questions, run, show
 
@@ -174,7 +175,7 @@ def test_tables_are_texts_and_markdown(estimates: pd.DataFrame) -> None:
     assert set(best.loc[best["pool"] == "trees", "best rule"]) == {run.RULES["pvf_0.3"]}
     primary = show.comparisons(estimates, 1)
     assert set(primary["PVF is"]) == {"better", "better (primary)"}
-    lines = show.markdown_table(show.wall_table(estimates)).splitlines()
+    lines = markdown_table(show.wall_table(estimates).to_dict("records")).splitlines()
     assert len(lines) == 2 + 4
     assert len({line.count("|") for line in lines}) == 1
 

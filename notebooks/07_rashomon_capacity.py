@@ -11,44 +11,98 @@
 #
 # Several models can be equally good and still say different things about one person. Rashomon
 # Capacity {cite:p}`hsu2022rashomon` counts, for each person, how many classes the good models
-# effectively assign: 1 where they all agree, 2 of two where some model is sure of each. This chapter
-# checks what the paper claims, on Adult and COMPAS, and adds what it leaves out: how far each way
-# of looking for such models falls short of what is possible, and at what cost.
+# effectively assign: 1 where they all agree, 2 of two where some model is sure of each. How much of
+# this disagreement does one see, and at what cost?
 #
-# **Claims checked here**
+# **Answer.** Training again hides it: where we know what there is, a hundred seeds find
+# {glue:text}`rashomon_known_seeds:.0f`% of it, perturbing the weights of one model (AWP)
+# {glue:text}`rashomon_known_awp:.0f`%, and the exact optimum all. On Adult and COMPAS the order is the
+# same, but AWP is cheaper only in models trained, not in time.
+
+# %% tags=["parameters"]
+n_sets = 100  # random sets for each number of classes
+n_models = 10  # sampled models of a split; the paper: 100
+n_repetitions = 1  # splits; the paper: 5
+n_perturbed = 20  # persons for whom scores are sought; the paper: all
+n_paper_repetitions = 1  # splits for the paper's larger networks
+n_paper_perturbed = 3  # persons for these
+n_greedy_models = 30  # networks from which few are chosen
+n_greedy_kept = 25  # of these, in the set; the paper: 163
+n_greedy_chosen = 15  # most networks to choose; the paper: 10
+n_greedy_repetitions = 1  # splits
+n_bridge_repetitions = 1  # clinical repetitions of 25 or 30 splits
+n_bridge_datasets = 20  # synthetic data sets for each μ
+seed = 20261128
+bridge_seed = 20261127
+
+# %%
+from studies.capacity2022 import AWP, GREEDY, LOGISTIC, NETWORKS
+
+sizes = {"n_repetitions": n_repetitions, "n_perturbed": n_perturbed}
+sizes["seed"] = seed
+logistic = LOGISTIC.run(n_models=n_models, **sizes)
+networks = NETWORKS.run(n_models=n_models, **sizes)
+awp = AWP.run(
+    n_repetitions_paper=n_paper_repetitions,
+    n_perturbed_paper=n_paper_perturbed,
+    **sizes,
+)
+greedy = GREEDY.run(
+    n_models=n_greedy_models,
+    n_kept=n_greedy_kept,
+    n_chosen=n_greedy_chosen,
+    n_repetitions=n_greedy_repetitions,
+    seed=seed,
+)
+
+# %% mystnb={"figure": {"name": "fig-rashomon-costs", "caption": "Mean capacity above 1 that each way finds at ε = 0.01, against its time for 150 persons; standard errors over five splits. Blue: logistic regression. Orange: networks."}, "image": {"alt": "Two panels with logarithmic axes, Adult and COMPAS. The exact optimum and AWP lie far above the sampled logistic regressions; AWP on networks lies several times above the sampled networks, to the left of them."}}
+awp.figure("fig-rashomon-costs", beside=[logistic, networks])
+
+# %% [markdown]
+# ## Why
 #
-# RC-1
-# : Capacity lies between 1 and the number of classes c; it is 1 only for identical scores and c only
-#   where every class is given with certainty; more models never lower it.
+# Networks trained from other seeds end near the same model, so they agree. AWP looks, for one person
+# after the other, for the equally good model that says most against it; this finds what is there, and
+# takes a search for each person. The longer networks are trained, the less the sampled ones disagree,
+# so that much of what seeds show is unfinished training.
 #
-# RC-2
-# : A smaller set of models can have the larger capacity.
+# ## So what
 #
-# RC-3
-# : Scores that nearly agree can be decisions that conflict.
+# *For a ward:* a score close to the threshold can be one model's opinion. Before acting on it, let
+# equally good models score the same patient; for a logistic regression the two extreme scores are
+# exact and cost seconds. *For a reviewer:* "we trained ten seeds and they agree" says little about
+# what equally good models would do to a patient.
 #
-# RC-4
-# : At most c models carry a person's whole capacity.
+# ## In code
 #
-# RC-5
-# : Ambiguity and discrepancy, older measures, lack these properties.
-#
-# RC-6
-# : Capacity grows with the Rashomon parameter ε, by which a model's loss may exceed the best.
-#
-# RC-7
-# : Adversarial weight perturbation (AWP) finds more of it than training from 100 seeds, at less cost.
-#
-# RC-8
-# : At ε = 0.01 many people have a capacity above 1.
-#
-# RC-9
-# : On COMPAS, ten of 163 models, chosen greedily, show nearly all of it.
-#
-# RC-10
-# : Penalties and ensembles lower it; calibration need not.
-#
-# **What the paper leaves open, and what we decided**
+# The two extreme scores that any equally good logistic regression gives each of a hundred patients
+# (log loss within ε = 0.01), and the capacity that follows:
+
+# %% tags=["essential"]
+import pvf
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import scale
+
+measured, sick = load_breast_cancer(return_X_y=True)
+X = scale(measured[:, :5])
+model = LogisticRegression().fit(X, sick)
+extremes = pvf.perturb_scores(model, X, sick, X[:100], epsilon=0.01)
+capacity = pvf.rashomon_capacity(extremes)
+print(f"capacity: mean {capacity.mean():.2f}, largest {capacity.max():.2f}")
+
+# %% [markdown]
+# ## Verdicts
+
+# %%
+from studies.kit.claims import verdict_table
+from studies.kit.show import provenance_table, show, text_table
+
+claims = [f"RC-{number}" for number in range(1, 11)]
+show(verdict_table(claims), "rashomon-verdicts")
+
+# %% [markdown]
+# ## What the paper leaves open, and what we decided
 #
 # Preprocessing, networks, splits
 # : The paper leaves them to its supplement. We take the columns, persons and targets of the authors'
@@ -76,28 +130,6 @@
 # A capacity above 1
 # : Any two different scores have one. We count 1.01 and more, which is what two models have whose
 #   scores are 0.43 and 0.57.
-#
-# **Run time.** Some minutes for the reduced run; the full one takes about half an hour on two cores.
-# AWP needs PyTorch, and is shown from the committed results where that is not installed.
-
-# %% [markdown]
-# The reduced run trains few networks, once; the paper trains a hundred in each of five splits.
-
-# %% tags=["parameters"]
-n_sets = 100  # random sets for each number of classes
-n_models = 10  # sampled models of a split; the paper: 100
-n_repetitions = 1  # splits; the paper: 5
-n_perturbed = 20  # persons for whom scores are sought; the paper: all
-n_paper_repetitions = 1  # splits for the paper's larger networks
-n_paper_perturbed = 3  # persons for these
-n_greedy_models = 30  # networks from which few are chosen
-n_greedy_kept = 25  # of these, in the set; the paper: 163
-n_greedy_chosen = 15  # most networks to choose; the paper: 10
-n_greedy_repetitions = 1  # splits
-n_bridge_repetitions = 1  # clinical repetitions of 25 or 30 splits
-n_bridge_datasets = 20  # synthetic data sets for each μ
-seed = 20261128
-bridge_seed = 20261127
 
 # %% [markdown]
 # (rashomon-examples)=
@@ -117,9 +149,8 @@ checks.figure("fig-rashomon-simplex")
 # The paper's own examples, computed: equation (7), and the ternary one of section 3.3. The last
 # column is the capacity of the decisions, where each score is replaced by its largest class.
 
-# %%
+# %% table="The paper’s own examples: capacity of the scores, and of the decisions."
 from studies.capacity2022.show import NAMES, SPECS, at, missing_data, trained
-from studies.kit.show import provenance_table, show, text_table
 
 values = ["models", "in scores", "in decisions"]
 shown = at(checks.estimates, classes=0, quantity=values)
@@ -135,7 +166,7 @@ show(
 # Does any set of scores break a property of Definition 1? We draw random sets, of two to five
 # classes, and count.
 
-# %%
+# %% table="Random sets of scores that break a property of Definition 1, by number of classes."
 shown = at(
     checks.estimates, quantity="sets that break it", classes=[2, 3, 4, 5]
 )
@@ -146,7 +177,7 @@ show(text_table(shown, "check", "classes", spec=".0f"), "rashomon-properties")
 # Proposition 2 says that c models carry the whole capacity. We compute it for twelve models, leave
 # out every model without a weight, and compute it again.
 
-# %%
+# %% table="Twelve models: how many carry a weight, and what is lost without the others."
 shown = at(checks.estimates, check="support", classes=[2, 3, 5, 8])
 shown = shown[shown["quantity"] != "beyond the number of classes"]
 spec = {"models with a weight, at most": ".0f"}
@@ -161,7 +192,7 @@ show(text_table(shown, "classes", spec=spec), "rashomon-support")
 # certificate. So here, and only here, we know what there is to be found. We simulate a thousand
 # persons, fit one regression, and look for models within ε = 0.01 of it in four ways.
 
-# %%
+# %% table="Simulated persons, where all that can be found is known: four ways to look for it."
 from myst_nb import glue
 
 from studies.capacity2022.run import by_split
@@ -179,51 +210,6 @@ show(text_table(shown, "way", spec=SPECS, names=NAMES), "rashomon-known")
 # In this page's run a hundred seeds find {glue:text}`rashomon_known_seeds:.0f`% of the capacity that
 # there is: they all lead to nearly the same model. The gradient steps of AWP find
 # {glue:text}`rashomon_known_awp:.0f`%. The exact optimum finds it all, in a time of the same order.
-#
-# ## Adult and COMPAS
-#
-# From here on we need the two data sets, and for AWP also PyTorch.
-
-# %%
-from IPython.display import Markdown
-
-from studies.capacity2022 import AWP, GREEDY, LOGISTIC, NETWORKS
-
-sizes = {"n_repetitions": n_repetitions, "n_perturbed": n_perturbed}
-sizes["seed"] = seed
-logistic = LOGISTIC.run(n_models=n_models, **sizes)
-networks = NETWORKS.run(n_models=n_models, **sizes)
-awp = AWP.run(
-    n_repetitions_paper=n_paper_repetitions,
-    n_perturbed_paper=n_paper_perturbed,
-    **sizes,
-)
-greedy = GREEDY.run(
-    n_models=n_greedy_models,
-    n_kept=n_greedy_kept,
-    n_chosen=n_greedy_chosen,
-    n_repetitions=n_greedy_repetitions,
-    seed=seed,
-)
-parts = {"Logistic regression": logistic, "Networks": networks}
-parts |= {"AWP": awp, "Greedy subsets": greedy}
-Markdown("\n".join(f"- {name}. {run.says()}" for name, run in parts.items()))
-
-# %% [markdown]
-# Ten models disagree less than a hundred do, so that what a small run samples lies below the
-# committed results. In the figures a run's points stand before those results, which are pale.
-# Where these come from:
-
-# %%
-names = ["checks", "logistic", "networks", "awp", "greedy"]
-table = provenance_table(*(f"capacity_{name}" for name in names))
-show(table, "rashomon-provenance")
-
-# %% [markdown]
-# Two more data sets of the paper are not to be had here.
-
-# %%
-show(missing_data(), "rashomon-missing")
 
 # %% [markdown]
 # ## How much of it is found, and what it costs
@@ -231,7 +217,7 @@ show(missing_data(), "rashomon-missing")
 # First logistic regression, at ε = 0.01, where the optimum is known. The persons are the same for
 # every way; intervals are over splits (95%), and a single split has none.
 
-# %%
+# %% table="Logistic regression at ε = 0.01, with 95% intervals over splits where there is more than one."
 shown = at(logistic.estimates, penalty=1.0, epsilon=0.01, quantity=columns)
 show(
     text_table(shown, ["dataset", "way"], spec=SPECS, names=NAMES),
@@ -246,7 +232,7 @@ show(
 #
 # Now the networks. Both ways see the same persons.
 
-# %%
+# %% table="Networks at ε = 0.01; both ways see the same persons."
 import pandas as pd
 
 both = trained(pd.concat([networks.estimates, awp.estimates]))
@@ -265,13 +251,10 @@ show(
 # full results, extrapolates to the whole test part, where AWP takes longer. The claim that AWP is
 # cheaper holds in models trained, not in time, for networks as small as these.
 
-# %% mystnb={"figure": {"name": "fig-rashomon-costs", "caption": "Mean capacity above 1 that each way finds at ε = 0.01, against its time for 150 persons; standard errors over five splits. Blue: logistic regression. Orange: networks."}, "image": {"alt": "Two panels with logarithmic axes, Adult and COMPAS. The exact optimum and AWP lie far above the sampled logistic regressions; AWP on networks lies several times above the sampled networks, to the left of them."}}
-awp.figure("fig-rashomon-costs", beside=[logistic, networks])
-
 # %% [markdown]
 # What one search finds above the other, person by person, in the full results:
 
-# %%
+# %% table="AWP beside sampling, person by person, in the full results."
 from studies.capacity2022.searches import against_sampling
 
 apart = against_sampling(awp.committed, networks.committed)
@@ -303,7 +286,7 @@ awp.figure("fig-rashomon-curves", beside=[networks])
 # discrepancy the largest share that changes when one model replaces another, which has no meaning
 # where each person has extreme models of their own.
 
-# %%
+# %% table="Networks in scores and in decisions, over ε."
 columns = ["n_models", "above", "mean", "ambiguity", "discrepancy"]
 shown = at(both, training="standardised", way=["seeds", "AWP"])
 shown = at(shown, quantity=columns)
@@ -331,7 +314,7 @@ networks.figure("fig-rashomon-epochs")
 # features: their loss is far from what the small ones reach, and no small change of their weights
 # moves anybody much. An undertrained network has little to disagree on.
 
-# %%
+# %% table="Networks after short and long training, at ε = 0.05."
 columns = ["loss", "accuracy", "n_models", "mean", "tail5", "ambiguity"]
 shown = at(both, epsilon=0.05, way=["seeds", "AWP"], quantity=columns)
 show(
@@ -364,7 +347,7 @@ greedy.figure("fig-rashomon-greedy")
 # Ensembles are compared with as many single networks, calibrated networks with themselves on the
 # same half of the test part.
 
-# %%
+# %% table="What ensembles and calibration do to the capacity, at ε = 0.05."
 columns = ["n_models", "mean", "tail5", "ambiguity", "calibration_error"]
 shown = at(both, training="standardised", epsilon=0.05, quantity=columns)
 shown = shown[~shown["way"].isin(["seeds", "seeds, some samples", "AWP"])]
@@ -380,7 +363,7 @@ show(
 # And the penalty of a logistic regression, by the exact optimum at ε = 0.01, from strong (a small C)
 # to hardly any:
 
-# %%
+# %% table="Penalty of a logistic regression, by the exact optimum at ε = 0.01."
 columns = ["accuracy", "mean", "tail5", "ambiguity"]
 shown = at(logistic.estimates, way="exact", epsilon=0.01, quantity=columns)
 show(
@@ -408,6 +391,7 @@ show(
 #
 # **What we decided**
 #
+#
 # The set
 # : At tolerance ε it holds the candidates whose validation score is at least 1 − ε times the best.
 #   ε is 0.1, unless said otherwise.
@@ -433,16 +417,6 @@ sizes = {"n_repetitions": n_bridge_repetitions, "seed": bridge_seed}
 sizes["n_datasets"] = n_bridge_datasets
 breast, cervical, synthetic = (study.run(**sizes) for study in SETS.values())
 patients = PATIENTS.run(**sizes)
-parts = {"Breast cancer": breast, "Cervical cancer": cervical}
-parts |= {"Synthetic data": synthetic, "Patients": patients}
-Markdown("\n".join(f"- {name}. {run.says()}" for name, run in parts.items()))
-
-# %% [markdown]
-# Where the committed full results come from:
-
-# %%
-table = provenance_table(*(run.study.name for run in parts.values()))
-show(table, "bridge-provenance")
 
 # %% [markdown]
 # ### Which patients get conflicting scores?
@@ -454,10 +428,9 @@ show(table, "bridge-provenance")
 patients.figure("fig-bridge-conflicts")
 
 # %% [markdown]
-# In decisions, for every metric: the share of external patients on whom at least two members of
-# the set decide differently.
+# In decisions, for every metric:
 
-# %%
+# %% table="Share of external patients on whom at least two members of the set decide differently."
 shown = at(patients.estimates, quantity="conflict", epsilon=0.1)
 ends = shown["grouping"].eq("class") | shown["group"].isin([1, 5])
 words = {"class0": "others (%)", "class1": "cases (%)"}
@@ -484,7 +457,7 @@ breast.figure("fig-bridge-ranks", beside=[cervical, synthetic])
 # The same for the near-best candidates as numbers, where one of the tied candidates is taken at
 # random. The traditional choice then is one of the best of the set by construction.
 
-# %%
+# %% table="Where the choices lie among the near-best candidates: 0 in the middle, 1 at the edge."
 from studies.capacity2022.bridge_show import NAMES as WORDS
 
 sets = pd.concat([run.estimates for run in (breast, cervical, synthetic)])
@@ -507,7 +480,7 @@ patients.figure("fig-bridge-errors")
 # 20%. A member taken at random errs on the same patients as the two choices do: these patients are
 # hard for the whole set, whoever chooses.
 
-# %%
+# %% table="Errors that the fifth of patients with the largest capacity carries (%)."
 shown = at(patients.estimates, grouping="capacity", group=0)
 show(
     text_table(shown, ["problem", "metric"], spec=".0f", names=WORDS),
@@ -528,7 +501,7 @@ breast.figure("fig-bridge-separation", beside=[cervical, synthetic])
 # %% [markdown]
 # The numbers of the left panel, with how often the choices differ.
 
-# %%
+# %% table="How well capacity and size of the set tell splits in which the choices differ."
 told = [f"differs: {name}" for name in ("capacity_validation", "capacity")]
 columns = ["differs", *told, "differs: n_models"]
 shown = at(sets, epsilon=0.1, quantity=columns)
@@ -545,9 +518,9 @@ show(
 # %% [markdown]
 # ### The four answers
 #
-# One number for each question and problem, for Intervention Efficiency at γ = 0.1.
+# One number for each question and problem:
 
-# %%
+# %% table="The four questions in Intervention Efficiency at γ = 0.1."
 columns = ["conflict", "nearer", "differs: capacity_validation"]
 shown = at(sets, metric="IE@0.1", epsilon=0.1, quantity=columns)
 carried = at(patients.estimates, group=0, quantity="error_pvf")
@@ -558,9 +531,6 @@ show(
     text_table(pd.concat([shown, carried]), "problem", spec=spec, names=words),
     "bridge-answers",
 )
-
-# %% [markdown]
-# How many of these comparisons point which way:
 
 # %%
 from studies.capacity2022.bridge_show import signs
@@ -616,21 +586,47 @@ card
 # `pvf.model_card(result, X=X, y=y, scoring=scoring, external=(X_new, y_new)).save("card.html")`.
 
 # %% [markdown]
-# ## Verdicts
+# ## This run and the committed results
+#
+# The reduced run trains few networks, once; the paper trains a hundred in each of five splits. The
+# full run takes about half an hour on two cores. AWP needs PyTorch, and is shown from the committed
+# results where that is not installed. Ten models disagree less than a hundred do, so that what a
+# small run samples lies below the committed results, which are pale in the figures.
 
 # %%
-from studies.kit.claims import verdict_table
+from IPython.display import Markdown
 
-claims = [f"RC-{number}" for number in range(1, 11)]
-show(verdict_table(claims), "rashomon-verdicts")
+parts = {"Logistic regression": logistic, "Networks": networks}
+parts |= {"AWP": awp, "Greedy subsets": greedy}
+parts |= {"Breast cancer": breast, "Cervical cancer": cervical}
+parts |= {"Synthetic data": synthetic, "Patients": patients}
+Markdown("\n".join(f"- {name}. {run.says()}" for name, run in parts.items()))
 
 # %% [markdown]
-# **What a reader may take away.** Rashomon Capacity does what its definition promises, and it can be
-# computed exactly. How much of it one *sees* depends on how one looks. Training again from other
-# seeds shows little: in logistic regression next to nothing of what is there. Perturbing the weights
-# of one model shows more than half of it, and for logistic regression the exact answer costs about as
-# much. Sampled capacity is also a matter of training: networks that are trained longer agree more.
-# Ensembles lower it; calibration may raise it, and so may a penalty, in decisions.
-#
+# Where the committed results come from:
+
+# %% table="Where the committed results come from."
+names = ["capacity_checks", *(run.study.name for run in parts.values())]
+show(provenance_table(*names), "rashomon-provenance")
+
+# %% [markdown]
+# Two more data sets of the paper are not to be had here.
+
+# %% table="Data sets of the paper that are missing here."
+show(missing_data(), "rashomon-missing")
+
+# %% [markdown]
 # Intervals here speak of new splits of the same data. Times are those of one machine, which also did
 # other work.
+
+# %% [markdown]
+# ## Exercise
+#
+# Two models give a patient the scores 0.43 and 0.57. What is the patient's capacity, and how far must
+# the scores be apart for a capacity of 1.5? Use `pvf.rashomon_capacity`.
+#
+# :::{dropdown} Answer
+# `pvf.rashomon_capacity([[0.43], [0.57]])` gives about 1.01, which is why this chapter counts 1.01 and
+# more as a conflict. For scores that lie evenly around one half, about 0.08 and 0.92 are needed: the
+# measure is small until models contradict each other with conviction.
+# :::

@@ -9,35 +9,13 @@
 # %% [markdown]
 # # Which rule should choose the model?
 #
-# **{glue:text}`rules_answer`.** With the papers' trees, cohorts of 120 people and treatment for a
-# tenth of them, PVF at σ = 0.3 less the hold-out score is {glue:text}`rules_difference` of the
-# attainable share of Intervention Efficiency, over {glue:text}`rules_tables:.0f` data sets with a
-# 95% interval; by the registered rule, with {glue:text}`rules_margin:.2f` the smallest difference
-# of interest, this is *{glue:text}`rules_verdict`*.
+# {cite:t}`zhang2026pvf` compare one rule with one other on two data sets. Over many data sets, which
+# rule chooses good models, and does noise have to be in it?
 #
-# {cite:t}`zhang2026pvf` compare one rule with one other on two data sets. A clinic needs to know
-# more: over many data sets, which rule chooses good models, does noise have to be in it, and when?
-# This chapter is the book's own study. Its protocol was registered before anything was computed:
-#
-# 1. *Primary*: PVF (σ = 0.3) less hold-out with shared ties, trees, 120 people, Intervention
-#    Efficiency (IE) at capacity γ = 0.1.
-# 2. Is the noise needed? PVF with σ chosen inside the training part, less rules without noise.
-# 3. Which rule is best for each pool, size and outcome?
-# 4. When does PVF help more?
-# 5. Which σ would have been best, and what does it cost not to know it?
-#
-# **What is measured.** Each data set gives cohorts: 80% of a cohort train, 20% validate, and
-# everybody else is the population outside. The *attainable share* of a rule is (chosen − mean of
-# the pool) / (best − mean of the pool), measured outside: 0 is a candidate at random, 1 the best.
-# The data set is the unit of all intervals. There are three pools of candidates: a hundred *trees*
-# of depth 4 on 70% subsamples, *logistic* regressions on one to four columns, and a *mixed* pool of
-# twenty settings of seven learners.
-#
-# **Run time.** Under a minute on two cores for the reduced run. The full one took
-# {glue:text}`rules_minutes:.0f` minutes.
-
-# %% [markdown]
-# The reduced run computes two of the data sets, with few cohorts and small pools.
+# **{glue:text}`rules_answer`.** With the papers' trees, 120 people and treatment for a tenth of them,
+# PVF at σ = 0.3 less the {term}`hold-out score <traditional method>` is {glue:text}`rules_difference` of the way from a candidate
+# at random to the best one, over {glue:text}`rules_tables:.0f` data sets; by the rule registered
+# before anything was computed this is *{glue:text}`rules_verdict`*.
 
 # %% tags=["parameters"]
 tables = ["haberman", "wdbc"]  # full: all data sets
@@ -48,37 +26,16 @@ n_cohorts_mixed = 2  # cohorts with the mixed pool; full: 6
 n_candidates = 20  # candidates in a pool; full: 100
 seed = 20261128
 
-# %% [markdown]
-# ## Power first
-#
-# How small a difference can the primary question tell? This was simulated from two pilot tables
-# before the others were computed, for numbers of cohorts and for how much the true difference
-# spreads between tables ({numref}`fig-rules-power`).
-
-# %% mystnb={"figure": {"name": "fig-rules-power", "caption": "Smallest mean difference in attainable share whose interval leaves 0 out in 80% of simulated studies, over cohorts a table; one line for each standard deviation of the true difference between tables. Dashed: the smallest difference of interest."}, "image": {"alt": "Lines that fall as cohorts grow in number, one above the other as the spread between tables grows."}}
-from studies.rules import POWER, show
-
-power = POWER.estimate(POWER.committed()[0])
-show.figure_of_power(power)
-
-# %% [markdown]
-# With {glue:text}`rules_cohorts:.0f` cohorts a table, 80% of studies tell a difference of
-# {glue:text}`rules_told:.3f` where the tables do not differ, and of
-# {glue:text}`rules_told_apart:.3f` where their true differences spread by
-# {glue:text}`rules_spread:.1f`.
-#
-# ## The comparison
-
 # %%
 from IPython.display import Markdown
 from myst_nb import glue
 
 from book.tools.figures import keep_data
-from book.tools.markdown import markdown_table
 from studies.kit.show import provenance_table
 from studies.kit.show import show as styled
-from studies.rules import RULES_STUDY
+from studies.rules import POWER, RULES_STUDY, show
 
+power = POWER.estimate(POWER.committed()[0])
 run = RULES_STUDY.run(
     tables=tables,
     sizes=sizes,
@@ -94,13 +51,84 @@ for name, value in show.numbers(full, power, registered).items():
     glue(f"rules_{name}", value, display=False)
 glue("rules_minutes", run.provenance["wall_time"] / 60, display=False)
 keep_data("fig-rules-shares", run.table)
-Markdown(show.says(run))
+
+# %% mystnb={"figure": {"name": "fig-rules-primary", "caption": "PVF at σ = 0.3 less the hold-out score with shared ties: mean difference in attainable share over data sets, with 95% intervals, for each pool, outcome and size. Grey: the smallest difference of interest. Open marks: the run on this page."}, "image": {"alt": "One panel for each pool of candidates; in each, rows of outcomes with one mark and interval for each size of cohort, around a grey band at zero."}}
+run.figure("fig-rules-primary")
 
 # %% [markdown]
-# Where the committed results come from:
+# ## Why
+#
+# Perturbed validation patients do tell trees apart that tie on the patients as they are. But so do
+# cheaper rules that add no noise, and with 120 people rows that a tree was not grown on do it as
+# well: PVF less these out-of-bag rows is {glue:text}`rules_bags`. What helps is to use the patients
+# more than once; noise is one way among several.
+#
+# (rules-wall)=
+# ## So what
+#
+# *For a ward:* look up your number of validated cases and your kind of model in the table, and choose
+# by that rule. Where its lead over the hold-out score holds 0 in its interval, these data don't show
+# that it beats the simpler rule. *For a reviewer:* ask which rule chose the model, and whether a rule
+# without noise was tried. The intervals speak of new data sets like these, not of another hospital.
 
-# %%
-styled(provenance_table("rules", "rules_power").T, "rules-provenance")
+# %% table="For the wall: what to choose by, for IE at γ = 0.1. The rule of each row is judged on data sets that had no say in it; the last column says how often it is the rule named."
+styled(show.wall_table(full), "rules-wall", index=False)
+
+# %% [markdown]
+# ## In code
+#
+# `Evidence` fits each candidate once, for all rules. How many of thirty trees does each rule leave
+# tied, with 120 people of the breast-cancer data?
+
+# %% tags=["essential"]
+import pvf
+from pvf.rules import Evidence, HoldOut, PerturbationValidation
+from sklearn.datasets import load_breast_cancer
+from sklearn.tree import DecisionTreeClassifier as Tree
+
+X, y = load_breast_cancer(return_X_y=True)
+X, y = X[:120], 1 - y[:120]  # one is malignant
+pool = [Tree(max_depth=4, max_features=3, random_state=i) for i in range(30)]
+evidence = Evidence(pool, X[24:], y[24:], X[:24], y[:24])
+for rule in (HoldOut, PerturbationValidation):
+    choice = rule(pvf.intervention_efficiency_scorer(0.1)).choose(evidence)
+    print(f"{rule.__name__}: {len(choice.tied)} tied, takes {choice.index}")
+
+# %% [markdown]
+# ## What is measured, and what was asked beforehand
+#
+# The protocol was registered before anything was computed:
+#
+# 1. *Primary*: PVF (σ = 0.3) less hold-out with shared ties, trees, 120 people, Intervention
+#    Efficiency (IE) at capacity γ = 0.1. The smallest difference of interest is
+#    {glue:text}`rules_margin:.2f`.
+# 2. Is the noise needed? PVF with σ chosen inside the training part, less rules without noise.
+# 3. Which rule is best for each pool, size and outcome?
+# 4. When does PVF help more?
+# 5. Which σ would have been best, and what does it cost not to know it?
+#
+# Each data set gives cohorts: 80% of a cohort train, 20% validate, and everybody else is the
+# population outside. The {term}`attainable share` of a rule is (chosen − mean of the pool) / (best − mean
+# of the pool), measured outside: 0 is a candidate at random, 1 the best. The data set is the unit of
+# all intervals. There are three pools of candidates: a hundred *trees* of depth 4 on 70% subsamples,
+# *logistic* regressions on one to four columns, and a *mixed* pool of twenty settings of seven
+# learners.
+
+# %% [markdown]
+# ## How small a difference can be told?
+#
+# How small a difference can the primary question tell? This was simulated from two pilot tables
+# before the others were computed, for numbers of cohorts and for how much the true difference
+# spreads between tables ({numref}`fig-rules-power`).
+
+# %% mystnb={"figure": {"name": "fig-rules-power", "caption": "Smallest mean difference in attainable share whose interval leaves 0 out in 80% of simulated studies, over cohorts a table; one line for each standard deviation of the true difference between tables. Dashed: the smallest difference of interest."}, "image": {"alt": "Lines that fall as cohorts grow in number, one above the other as the spread between tables grows."}}
+show.figure_of_power(power)
+
+# %% [markdown]
+# With {glue:text}`rules_cohorts:.0f` cohorts a table, 80% of studies tell a difference of
+# {glue:text}`rules_told:.3f` where the tables do not differ, and of
+# {glue:text}`rules_told_apart:.3f` where their true differences spread by
+# {glue:text}`rules_spread:.1f`.
 
 # %% [markdown]
 # ## 1. Does PVF choose better than the hold-out score?
@@ -109,26 +137,17 @@ styled(provenance_table("rules", "rules_power").T, "rules-provenance")
 # others. The others are secondary: they count as better or worse only if that holds after Holm's
 # correction over all of them. "Equivalent" is said by the margin alone.
 
-# %% mystnb={"figure": {"name": "fig-rules-primary", "caption": "PVF at σ = 0.3 less the hold-out score with shared ties: mean difference in attainable share over data sets, with 95% intervals, for each pool, outcome and size. Grey: the smallest difference of interest. Open marks: the run on this page."}, "image": {"alt": "One panel for each pool of candidates; in each, rows of outcomes with one mark and interval for each size of cohort, around a grey band at zero."}}
-run.figure("fig-rules-primary")
-
 # %% [markdown]
 # In the primary cell PVF is ahead in {glue:text}`rules_ahead:.0f` of
 # {glue:text}`rules_tables:.0f` data sets, and the median difference is
 # {glue:text}`rules_median:.3f`. The interval of 240 people and trees is wide because of one data set,
 # monk-2, whose best tree is hardly better than the pool's mean: the share divides by almost nothing.
-#
-# The numbers for IE@0.1; the one of trees and 120 people is the primary answer, which needs no
-# correction.
 
-# %%
+# %% table="PVF at σ = 0.3 less the hold-out score, in IE@0.1. The row of trees and 120 people is the primary answer, which needs no correction."
 primary = show.comparisons(full, 1, outcome="IE@0.1")
 styled(primary, "rules-primary", index=False)
 
-# %% [markdown]
-# The medical data sets by themselves, in the same cells:
-
-# %%
+# %% table="The same for the medical data sets alone."
 medical = show.comparisons(full, 1, outcome="IE@0.1", group="medical")
 styled(medical, "rules-medical", index=False)
 
@@ -148,10 +167,7 @@ Markdown(show.noise_in_words(full))
 # %% mystnb={"figure": {"name": "fig-rules-noise", "caption": "PVF with σ chosen inside the training part less rules that need no noise: mean difference in attainable share of IE@0.1 over data sets, with 95% intervals. Grey: the smallest difference of interest."}, "image": {"alt": "One panel for each pool; rows are the rules compared with, each with a mark and interval for each size of cohort."}}
 run.figure("fig-rules-noise")
 
-# %% [markdown]
-# The same in numbers, with what each means by the margin and after the correction.
-
-# %%
+# %% table="PVF with σ chosen inside the training part less rules without noise, in IE@0.1, with what each difference means by the margin and after the correction."
 noise = show.comparisons(full, 2, outcome="IE@0.1")
 styled(noise, "rules-noise", index=False)
 
@@ -171,11 +187,7 @@ run.figure("fig-rules-shares")
 # %% mystnb={"figure": {"name": "fig-rules-ranks", "caption": "Critical-difference diagrams for IE@0.1: mean rank of each rule over data sets, 1 the best, by pool and size. Bars join groups that are not told apart at 5%."}, "image": {"alt": "One panel for each pool and size; rules from the best to the worst mean rank, with vertical bars that join groups of them."}}
 run.figure("fig-rules-ranks")
 
-# %% [markdown]
-# The best rule by mean share, for each pool, size and outcome. It is the best of many, which
-# flatters it; the table for practitioners below does without that.
-
-# %%
+# %% table="The best rule by mean share. It is the best of many, which flatters it; the table for the wall does without that."
 styled(show.best_rules(full), "rules-best", index=False)
 
 # %% [markdown]
@@ -209,32 +221,14 @@ Markdown(show.sigmas_in_words(full))
 run.figure("fig-rules-sigma")
 
 # %% [markdown]
-# (rules-wall)=
-# ## For the wall
-#
-# With about so many validated cases and such a pool, choose by this rule for IE at γ = 0.1. What to
-# expect is judged on data sets that had no say: for each, the rule is chosen that is best on all
-# others. The last column says how often that is the rule named.
-
-# %% mystnb={"markdown_format": "myst"}
-Markdown(markdown_table(show.wall_table(full).to_dict("records")))
-
-# %% [markdown]
-# Where the interval of a rule's lead over the hold-out score holds 0, these data sets don't show
-# that it is better than the simpler rule. The intervals speak of new data sets like these.
-#
 # ## One data set, end to end
 #
-# The rules are objects of `pvf.rules`; `Evidence` fits each candidate once, for all of them. Here
-# are 120 people of the breast-cancer data, thirty trees, and what four rules' choices are worth
-# for everybody else.
+# 120 people of the breast-cancer data, thirty trees, and what four rules' choices are worth for
+# everybody else. The first number is how many of the thirty trees a rule cannot tell apart; chance
+# picks one of them.
 
 # %%
 import pandas as pd
-from sklearn.datasets import load_breast_cancer
-from sklearn.model_selection import train_test_split as split
-from sklearn.tree import DecisionTreeClassifier as Tree
-
 from pvf import intervention_efficiency_scorer
 from pvf.rules import (
     BootstrapQuartile,
@@ -243,12 +237,11 @@ from pvf.rules import (
     PerturbationValidation,
     RepeatedCV,
 )
+from sklearn.datasets import load_breast_cancer
+from sklearn.model_selection import train_test_split as split
+from sklearn.tree import DecisionTreeClassifier as Tree
 
-# %% [markdown]
-# One is malignant here. The first number is how many of the thirty trees a rule cannot tell apart;
-# chance picks one of them.
-
-# %%
+# %% table="Trees that four rules cannot tell apart, and what the chosen tree is worth outside."
 X, y = load_breast_cancer(return_X_y=True, as_frame=True)
 X, X_out, y, y_out = split(X, 1 - y, train_size=120, random_state=1)
 X, X_val, y, y_val = split(X, y, test_size=0.2, stratify=y, random_state=1)
@@ -267,7 +260,7 @@ pd.DataFrame(found, index=["tied", "IE@0.1 outside"]).T
 # One data set a source, because those cut from one source are not independent; the case is the
 # rarer class.
 
-# %%
+# %% table="The data sets: who is a case, and what the columns are."
 styled(show.data_rows(run.committed), "rules-data")
 
 # %% [markdown]
@@ -279,8 +272,26 @@ styled(show.data_rows(run.committed), "rules-data")
 Markdown(show.deviations())
 
 # %% [markdown]
-# **What a reader may take away.** The first two sentences of this page, the table for the wall, and
-# the difference between them: the first is one question, asked before anything was known, and the
-# second the best of many rules, judged where it had no say. Both are about public data sets, medical
-# and other; cohorts and the people outside come from one source, so nothing here speaks of patients
-# of another hospital.
+# ## This run and the committed results
+#
+# The reduced run computes two of the data sets, with few cohorts and small pools. The full one took
+# {glue:text}`rules_minutes:.0f` minutes.
+
+# %%
+Markdown(show.says(run))
+
+# %% table="Where the committed results come from."
+styled(provenance_table("rules", "rules_power").T, "rules-provenance")
+
+# %% [markdown]
+# ## Exercise
+#
+# With thirty trees and 24 validation patients, how many different values can IE at γ = 0.1 take, and
+# why must trees tie? Change `max_depth` to 1 in the cell above: do more trees tie, or fewer?
+#
+# :::{dropdown} Answer
+# Room for a tenth of 24 patients is 2.4 places, so IE depends on few counts: when more are flagged
+# than can be called it is precision over prevalence, and a handful of flags gives a handful of
+# values. Stumps flag nearly the same patients, so more of them tie. PVF breaks most of these ties,
+# since noise gives every tree a score of its own.
+# :::

@@ -28,10 +28,10 @@ seed = 0
 # as a small hospital might have, 300 to judge the choice, and fit twenty small trees on the rest.
 
 # %%
+import pvf
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
-import pvf
 from studies.data.datasets import load_breast_cancer
 
 data = load_breast_cancer()

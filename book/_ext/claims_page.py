@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Callable, Sequence
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,18 @@ def html(part: str, template: str = "claims.html.j2") -> str:
     pages = environment("html").overlay(loader=FileSystemLoader(Path(__file__).parent))
     module = pages.get_template(template).make_module(facts)
     return str(getattr(module, part)())
+
+
+def verdict_chips(stem: str) -> str:
+    """Return links to a chapter's claims in the ledger, each with its verdict."""
+    table = ledger()
+    table = table[table["chapter"] == stem]
+    links = [
+        f'<a class="verdict {CLASSES[row.verdict]}" href="../claims.html#claim-{claim.lower()}" '
+        f'title="{escape(row.statement)}">{MARKS[row.verdict]} {claim}: {row.verdict}</a>'
+        for claim, row in table.iterrows()
+    ]
+    return f'<p class="verdict-chips">{" ".join(links)}</p>'
 
 
 def _printed(entry: dict[str, Any], part: Part) -> tuple[float, ...]:

@@ -24,19 +24,26 @@ def chapters_table(project: Project) -> str:
     for path in sorted(project.chapters.glob("*.ipynb")):
         notebook = nbformat.read(path, as_version=4)
         noted, papermill = notebook.metadata["pvf"], notebook.metadata["papermill"]
+        times = _times(project, path.stem)
         versions = {name: noted["inputs"].get(name) for name in SHOWN}
         rows.append(
             {
                 "Chapter": f"[](chapters/{path.name})",
                 "Run": SCALES[noted["scale"]],
                 "Commit": noted["commit"].removeprefix("commit "),
-                "Wall time": duration(papermill["duration"]),
+                "Wall time": duration(times["duration"]) if times else "–",
                 "Parameters": _pairs(papermill["parameters"]),
-                "Run at": papermill["start_time"][:16].replace("T", " "),
+                "Run at": times.get("start_time", "–")[:16].replace("T", " "),
                 "Versions": ", ".join(f"{name} {v}" for name, v in versions.items() if v),
             }
         )
     return markdown_table(rows)
+
+
+def _times(project: Project, stem: str) -> dict[str, Any]:
+    """Return when a chapter was run and how long it took, if it was run on this machine."""
+    path = project.logs / f"{stem}.times.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def results_table(project: Project) -> str:

@@ -2,3 +2,18 @@
 if (window.location.protocol === "file:") {
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 }
+
+/* A link into a fold opens it, and paper shows all of them. */
+function openFold() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const fold = target && (target.closest("details.fold") || target.querySelector(":scope > details.fold"));
+  if (fold && !fold.open) {
+    fold.open = true;
+    target.scrollIntoView();
+  }
+}
+window.addEventListener("hashchange", openFold);
+window.addEventListener("DOMContentLoaded", openFold);
+window.addEventListener("beforeprint", () => {
+  for (const fold of document.querySelectorAll("details")) fold.open = true;
+});

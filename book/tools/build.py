@@ -16,7 +16,14 @@ from pathlib import Path
 import nbformat
 from sphinx_external_toc.parsing import parse_toc_yaml
 
-from book.tools.notebooks import alone, library_path, plan_jobs, refuse_errors, run_jobs
+from book.tools.notebooks import (
+    alone,
+    library_path,
+    outputs_digest,
+    plan_jobs,
+    refuse_errors,
+    run_jobs,
+)
 from book.tools.pairs import source_stems, write_pairs
 from book.tools.project import BookError, Project
 
@@ -130,14 +137,18 @@ def chapter_stems(project: Project) -> list[str]:
 
 
 def check_chapters(project: Project) -> None:
-    """Refuse pages with two sources, and executed notebooks that hold an error.
+    """Refuse pages with two sources or none, stray notebooks, and those with errors or changed.
 
     Raises
     ------
     BookError
         Naming the files or the cell.
     """
-    for entry in toc_entries(project):
+    entries = toc_entries(project)
+    for path in sorted(project.chapters.glob("*.ipynb")):
+        if f"{CHAPTERS}{path.stem}" not in entries:
+            raise BookError(f"{project.relative(path)} is in no table of contents; remove it")
+    for entry in entries:
         sources = sorted(
             path
             for path in (project.root / entry).parent.glob(f"{Path(entry).name}.*")
@@ -147,7 +158,15 @@ def check_chapters(project: Project) -> None:
             names = ", ".join(project.relative(path) for path in sources) or "none"
             raise BookError(f"page {entry} in _toc.yml needs exactly one source, found: {names}")
         if sources[0].suffix == ".ipynb":
-            refuse_errors(nbformat.read(sources[0], as_version=4), project.relative(sources[0]))
+            _check_outputs(nbformat.read(sources[0], as_version=4), project.relative(sources[0]))
+
+
+def _check_outputs(notebook: nbformat.NotebookNode, name: str) -> None:
+    """Refuse an executed notebook that holds an error, or other outputs than its run left."""
+    refuse_errors(notebook, name)
+    signed = notebook.metadata.get("pvf", {}).get("outputs")
+    if signed not in (None, outputs_digest(notebook)):
+        raise BookError(f"{name}: its outputs are not those of its run; remove it to run it again")
 
 
 def build_pages(project: Project) -> None:

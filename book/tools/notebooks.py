@@ -35,7 +35,7 @@ from book.tools.parameters import (
 )
 from book.tools.project import ROOT, BookError, Project
 from pvf._outputs import write_whole
-from studies.kit.results import commit_name, duration, git_state, package_versions
+from studies.kit.results import commit_name, git_state, package_versions
 
 MODES = ("reduced", "full")
 # Seconds that all cells of a notebook together may take. A notebook asks for another limit in its
@@ -125,7 +125,7 @@ def plan_jobs(
     jobs = []
     for stem in chosen:
         notebook = read_source(project.notebooks / f"{stem}.py")
-        _title_line(notebook, stem)
+        _check_title(notebook, stem)
         parameters = read_parameters(notebook, stem)
         full = full_values.get(stem, {})
         overlay = dict(full) if mode == "full" else {}
@@ -256,10 +256,14 @@ def _run_job(
 ) -> str:
     """Run one notebook, write its page, and say in one line what was done."""
     executed = execute(job, project.root, progress=progress)
-    seconds = executed.metadata.papermill["duration"]
+    # Kept beside the page: a page that is made again is to have the same bytes.
+    times = {k: executed.metadata.papermill.pop(k) for k in ("start_time", "end_time", "duration")}
+    seconds = times["duration"]
     noise = _strip_noise(executed)
     _sign(executed, job, inputs, project)
     _write(executed, path)
+    project.logs.mkdir(parents=True, exist_ok=True)
+    (project.logs / f"{job.stem}.times.json").write_text(json.dumps(times), encoding="utf-8")
     return f"{job.stem}: done in {seconds:.1f} s" + _keep_noise(project, job.stem, noise)
 
 
@@ -511,18 +515,23 @@ def _sign(executed: NotebookNode, job: Job, inputs: dict[str, Any], project: Pro
         if INJECTED in cell.metadata.get("tags", []):
             cell["id"] = INJECTED
             cell.metadata.tags.append("remove-cell")
-    _insert_note(executed, run_note(job, executed.metadata.papermill["duration"], commit), job.stem)
+    executed.cells.append(nbformat.v4.new_markdown_cell(run_note(job, commit), id="run-note"))
+    executed.metadata["pvf"]["outputs"] = outputs_digest(executed)
 
 
-def run_note(job: Job, seconds: float, commit: str) -> str:
-    """Markdown of the note under a page's title: scale, values beside the paper's, how it was made.
+def outputs_digest(notebook: NotebookNode) -> str:
+    """Digest of all that an executed notebook shows, which tells whether somebody changed it."""
+    shown = [cell.get("outputs", []) for cell in notebook.cells]
+    return _digest(json.dumps(shown, sort_keys=True).encode())
+
+
+def run_note(job: Job, commit: str) -> str:
+    """Markdown of the line at a page's foot, which opens on the values beside the paper's.
 
     Parameters
     ----------
     job : Job
         The notebook and its values.
-    seconds : float
-        Wall time.
     commit : str
         State of the repository.
     """
@@ -539,17 +548,15 @@ def run_note(job: Job, seconds: float, commit: str) -> str:
         rows.append(row | {"The paper": parameter.paper or "–"})
     versions = package_versions()
     made_with = ", ".join(f"{name} {versions[name]}" for name in SHOWN_PACKAGES)
-    foot = f"Took {duration(seconds)} · {commit} · Python {versions['python']}, {made_with}"
+    line = f"{title} · {commit} · Python {versions['python']}, {made_with}"
     return "\n".join(
         [
-            f":::{{admonition}} {title}",
-            ":class: run-note",
+            f'<details class="fold run-note"><summary>{line}</summary>',
             "",
             meaning,
             "",
             *([markdown_table(rows), ""] if rows else []),
-            foot,
-            ":::",
+            "</details>",
         ]
     )
 
@@ -558,26 +565,12 @@ def _shown(value: Value) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _title_line(notebook: NotebookNode, name: str) -> int:
-    """Find the line of the first cell that holds the page's title."""
+def _check_title(notebook: NotebookNode, name: str) -> None:
+    """Refuse a notebook that does not open with the page's title."""
     cell = notebook.cells[0] if notebook.cells else None
     lines = cell.source.splitlines() if cell and cell.cell_type == "markdown" else []
-    titles = [index for index, line in enumerate(lines) if line.startswith("# ")]
-    if not titles:
+    if not any(line.startswith("# ") for line in lines):
         raise BookError(f"{name}: the first cell must be text that opens with a `# Title` line")
-    return titles[0]
-
-
-def _insert_note(executed: NotebookNode, note: str, name: str) -> None:
-    """Put the note between the page's title and the text that follows it."""
-    end = _title_line(executed, name) + 1
-    lines = executed.cells[0].source.splitlines()
-    executed.cells[0].source = "\n".join(lines[:end])
-    new = [nbformat.v4.new_markdown_cell(note, id="run-note")]
-    rest = "\n".join(lines[end:]).strip()
-    if rest:
-        new.append(nbformat.v4.new_markdown_cell(rest, id="introduction"))
-    executed.cells[1:1] = new
 
 
 def current_commit(root: Path) -> str:

@@ -97,9 +97,48 @@ def text_table(
     return table.rename(index=words, columns=words).fillna("–")
 
 
+#: The reader's words for names of columns and their values, where a table has no own.
+WORDS: dict[Any, str] = {
+    True: "yes",
+    False: "no",
+    "n_samples": "people",
+    "n_models": "models",
+    "n_tied": "tied candidates",
+    "tie_break": "ties go",
+    "half_width": "margin of error",
+    "group": "separability",
+    "mu": "μ",
+    "sigma": "σ",
+    "n_sets": "perturbed sets",
+}
+
+
+def in_reader_words(value: Any) -> Any:
+    """Return a name or a level as a reader would write it.
+
+    Examples
+    --------
+    >>> in_reader_words("same_set_error"), in_reader_words(1e-06), in_reader_words("IE@0.1")
+    ('same set error', '1e-6', 'IE@0.1')
+    """
+    if isinstance(value, str | bool | np.bool_) and value in WORDS:
+        return WORDS[value]
+    if isinstance(value, float):
+        return f"{value:g}".replace("e-0", "e-")
+    return value.replace("_", " ") if isinstance(value, str) else value
+
+
 def show(table: pd.DataFrame, name: str, *, index: bool = True) -> Any:
-    """Style a table for the page; its name keeps the HTML the same from run to run."""
-    styled = table.style.set_uuid(name)
+    """Style a table for the page, in the reader's words; its name keeps the HTML the same."""
+    named = table.rename(index=in_reader_words, columns=in_reader_words)
+    for axis in (named.index, named.columns):
+        axis.names = [in_reader_words(one) for one in axis.names]
+    texts = [column for column, kind in named.dtypes.items() if kind.kind in "Ob"]
+    named = named.astype(dict.fromkeys(texts, object))
+    named[texts] = named[texts].map(
+        lambda cell: WORDS.get(cell, cell) if isinstance(cell, bool | np.bool_) else cell
+    )
+    styled = named.style.set_uuid(name)
     return styled if index else styled.hide(axis="index")
 
 
@@ -217,6 +256,8 @@ def band(
 
 def level_axis(ax: Axes, levels: Sequence[float], label: str = "") -> None:
     """Space levels such as σ evenly, each written as a plain number."""
-    ax.set_xticks(range(len(levels)), [f"{level:g}" for level in levels], rotation=90)
+    ax.set_xticks(
+        range(len(levels)), [in_reader_words(float(level)) for level in levels], rotation=90
+    )
     if label:
         ax.set_xlabel(label)

@@ -131,6 +131,30 @@ def test_page_without_a_source_is_refused(make_project):
         check_chapters(project)
 
 
+def test_stray_chapter_is_named(make_project):
+    """An executed notebook that no entry of the contents names does not get published."""
+    project = make_project(a=notebook_source("1"))
+    write_chapter(project, MATHS)
+    write_chapter(project, MATHS, stem="old_draft")
+    with pytest.raises(BookError, match=r"book/chapters/old_draft\.ipynb"):
+        check_chapters(project)
+
+
+def test_emptied_outputs_are_named(make_project):
+    """A page whose outputs somebody emptied after its run fails the build, and names itself."""
+    project = make_project(a=notebook_source("print(1)"))
+    run_jobs(project, plan_jobs(project))
+    check_chapters(project)
+    path = project.chapters / "a.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell["outputs"] = []
+    nbformat.write(notebook, path)
+    with pytest.raises(BookError, match=r"book/chapters/a\.ipynb: its outputs"):
+        check_chapters(project)
+
+
 def test_notebook_missing_from_the_contents_is_named(make_project):
     """A notebook that nobody would see, and an entry that nothing makes, are errors."""
     project = make_project(a=notebook_source("1"), b=notebook_source("1"))
@@ -326,8 +350,7 @@ def test_real_notebooks_and_contents_agree():
 def test_each_chapter_says_how_it_was_made(built_book, stem):
     """Case 7: reduced or full stands on each chapter, no stderr and no injected cell does."""
     html = (built_book.html / "book" / "chapters" / f"{stem}.html").read_text()
-    assert re.search(r"run-note admonition|admonition run-note", html)
-    assert re.search(r"(Reduced|Full) run", html)
+    assert re.search(r'class="fold run-note"><summary>(Reduced|Full) run · commit', html)
     assert "injected-parameters" not in html
     assert "output stderr" not in html
 
@@ -368,6 +391,20 @@ def test_second_build_runs_no_notebook(built_book):
     run_jobs(built_book, plan_jobs(built_book, stems, mode=mode), report=lines.append)
     said = [line.split(" (")[0] for line in lines if "waiting for it to end" not in line]
     assert said == [f"{stem}: unchanged" for stem in stems]
+
+
+def test_one_quantity_has_one_value(built_book):
+    """What chapters glue under one name is one value, in whichever chapter it is."""
+    values: dict[str, set[str]] = {}
+    for stem in source_stems(REPOSITORY):
+        notebook = nbformat.read(built_book.chapters / f"{stem}.ipynb", as_version=4)
+        for cell in notebook.cells:
+            for output in cell.get("outputs", []):
+                name = output.get("metadata", {}).get("scrapbook", {}).get("name")
+                if name is not None:
+                    values.setdefault(name, set()).add(str(output.data))
+    assert len(values) > 100
+    assert {name: found for name, found in values.items() if len(found) > 1} == {}
 
 
 # --- what the pages say -------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -23,6 +23,8 @@ SETTINGS = {
     ("desktop", "dark"): {"runOnly": ["color-contrast"]},
     ("phone", "dark"): {"rules": {"color-contrast": {"enabled": False}}},
 }
+STUDIES = [entry for entry in ENTRIES if re.search(r"chapters/(0|1)\d_", entry)]
+TEMPLATE = ["Why", "So what", "In code", "Verdicts", "Exercise"]
 PAPER = {"width": 718, "height": 1000}  # A4 within margins of 1 cm, in CSS pixels
 WIDTHS = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 360, "height": 740}}
 DARK = "localStorage.setItem('mode', 'dark'); localStorage.setItem('theme', 'dark');"
@@ -46,6 +48,24 @@ CLIPPED = """() => {
     const frame = [...document.querySelectorAll(
         '.bd-sidebar, .bd-header-article, .prev-next-footer, .copybtn, .headerlink')].filter(shown);
     return [...wide, ...frame].map((e) => e.outerHTML.slice(0, 120));
+}"""
+# What stands open in a chapter: folded details don't count.
+LAYOUT = """() => {
+    const article = document.querySelector('article');
+    const open = (what) => [...article.querySelectorAll(what)].filter(
+        (e) => e.checkVisibility() && e.getBoundingClientRect().height > 1);
+    const height = (found) => found.reduce((sum, e) => sum + e.getBoundingClientRect().height, 0);
+    const [figures, tables] = [open('figure'), open('table')];
+    return {
+        height: document.documentElement.getBoundingClientRect().height,
+        first: figures[0].getBoundingClientRect().top + window.scrollY,
+        figures: height(figures),
+        tables: height(tables),
+        bare: tables.filter((e) => !e.caption).map((e) => e.innerText.slice(0, 80)),
+        code: open('.cell_input pre').map((e) => e.innerText.trimEnd().split('\\n').length),
+        headings: open('h2').map((e) => e.firstChild.textContent),
+        chips: open('.verdict-chips a').length,
+    };
 }"""
 PICTURES = """() => [...document.querySelectorAll('img')].map(
     image => ({source: image.src, width: image.naturalWidth, alt: image.alt}))"""
@@ -221,6 +241,65 @@ def test_page_fits_a_phone_in_the_dark(visit, entry):
 def test_code_fits_its_column(visit, entry):
     """At 1280 pixels no code scrolls sideways."""
     assert visit(entry).scrolling == []
+
+
+@pytest.fixture(scope="module")
+def layout(browser, address) -> Callable[[str], dict]:
+    """Return a function that measures what stands open in a chapter, on a screen of 1280."""
+
+    @cache
+    def measure(entry: str) -> dict:
+        context = browser.new_context(viewport=WIDTHS["desktop"], offline=True)
+        page = context.new_page()
+        page.goto(address("disk", f"{entry}.html"), wait_until="load")
+        page.evaluate(TYPESET)
+        found = page.evaluate(LAYOUT)
+        context.close()
+        return found
+
+    return measure
+
+
+@pytest.mark.parametrize("entry", STUDIES)
+def test_chapter_opens_with_its_answer(layout, entry):
+    """A figure within 1,500 pixels, at most 12,000 in all, and at least as much figure as table."""
+    found = layout(entry)
+    assert found["first"] <= 1500
+    assert found["height"] <= 12_000
+    assert found["figures"] >= found["tables"]
+    order = [name for name in found["headings"] if name in TEMPLATE]
+    assert order == [name for name in TEMPLATE if name != "Verdicts" or found["chips"]]
+
+
+@pytest.mark.parametrize("entry", STUDIES)
+def test_chapter_shows_one_short_cell(layout, entry):
+    """One cell of code stands open, of at most twelve lines; and each open table has a caption."""
+    found = layout(entry)
+    assert len(found["code"]) == 1
+    assert found["code"][0] <= 12
+    assert found["bare"] == []
+
+
+def test_link_into_a_fold_opens_it(browser, address):
+    """Whoever comes from the ledger to a folded figure or section sees it."""
+    context = browser.new_context(viewport=WIDTHS["desktop"], offline=True)
+    page = context.new_page()
+    for anchor in ("fig-breast-ties", "breast-data"):
+        page.goto(address("disk", f"book/chapters/03_breast_cancer.html#{anchor}"))
+        page.wait_for_function(f"document.getElementById('{anchor}').closest('details, section')")
+        shown = f"#{anchor} img, #{anchor} table"
+        page.locator(shown).first.wait_for(state="visible")
+    context.close()
+
+
+def test_words_of_the_glossary_explain_themselves(browser, address):
+    """A word of the glossary says what it means when a reader points at it."""
+    context = browser.new_context(offline=True)
+    page = context.new_page()
+    page.goto(address("disk", "book/chapters/03_breast_cancer.html"))
+    word = page.locator("a:has(.std-term)", has_text="traditional method").first
+    assert "best score on the validation patients" in word.get_attribute("title")
+    context.close()
 
 
 @pytest.mark.parametrize("entry", ENTRIES)

@@ -252,15 +252,6 @@ def test_entry_is_complete(claim):
     assert re.search(rf'"name": "{label}"|^# \({label}\)=$', source, re.MULTILINE), entry["figure"]
 
 
-@pytest.mark.parametrize("claim", sorted(claims()))
-def test_chapter_opens_with_its_claim_and_closes_with_its_verdict(claim):
-    """The chapter's first cell names the claim; its verdict table comes from the ledger."""
-    source = CHAPTERS[claims()[claim]["chapter"]]
-    opening = source.split('tags=["parameters"]')[0]
-    assert re.search(rf"\b{claim}\b", opening), f"{claim} is not among the claims checked here"
-    assert "verdict_table(" in source
-
-
 @pytest.mark.parametrize("stem", sorted(CHAPTERS))
 def test_chapter_has_a_claim(stem):
     """No chapter on a paper is without a claim; from 11 on stand the book's own study and tools."""

@@ -377,6 +377,8 @@ def figure_of_shares(estimates: pd.DataFrame, reference: pd.DataFrame | None) ->
     for part, pale in ((reference, True), (estimates, False)):
         if part is not None:
             _draw_rules(ax, part, "share ahead", pale=pale)
+    printed = claims()["SYN-1"]["numbers"]["share"]
+    ax.plot(range(2), [printed] * 2, "D", color="black", fillstyle="none", label="the paper")
     ax.axhline(50, color="0.35", linewidth=0.8, linestyle=":")
     ax.set(ylim=(0, 100), ylabel="configurations in which PVF leads (%)")
     return finished(figure)

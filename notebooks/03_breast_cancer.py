@@ -309,16 +309,10 @@ show(many_sets.sets_needed(enough), "breast-sets-needed")
 # trees taken by both) with endless sets less that with 101.
 
 # %%
-lost = enough.query("quantity == 'lost' and n_sets == 101")
-show(text_table(lost, "sigma", "metric", spec="+.1f"), "breast-sets-lost")
-at_large = enough.query("quantity == 'same' and n_sets == 101 and sigma == 0.3")
-at_large = at_large.set_index("metric")
+show(many_sets.lost_to_chance(enough), "breast-sets-lost")
 for name, metric in {"ie": "IE@0.1", "f1": "F1"}.items():
-    glue(
-        f"breast_sets_{name}",
-        float(100 - at_large.loc[metric, "estimate"]),
-        display=False,
-    )
+    share = many_sets.other_choices(enough, metric)
+    glue(f"breast_sets_{name}", share, display=False)
 
 # %% [markdown]
 # At σ = 0.3 another tree is chosen in {glue:text}`breast_sets_ie:.0f`% of runs for IE@0.1 and in

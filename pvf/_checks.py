@@ -45,20 +45,23 @@ def check_array(name: str, value: Any) -> NDArray[Any]:
 
 def check_numeric(name: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return ``value`` as floats; refuse text, masked and complex values."""
-    message = f"{name} must be numeric, got {shown(value)}."
+
+    def refused() -> TypeError:
+        return TypeError(f"{name} must be numeric, got {shown(value)}.")
+
     if isinstance(value, bool | np.bool_):
-        raise TypeError(message)
+        raise refused()
     try:
         given = check_array(name, value)
     except TypeError as error:
-        raise TypeError(message) from error
+        raise refused() from error
     cells = given.flat if given.dtype == object else ()
     if given.dtype.kind not in "biufO" or any(isinstance(cell, str | bytes) for cell in cells):
-        raise TypeError(message)
+        raise refused()
     try:
         return given.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise TypeError(message) from error
+        raise refused() from error
 
 
 def check_finite(name: str, value: ArrayLike) -> NDArray[np.float64]:

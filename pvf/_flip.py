@@ -1,9 +1,8 @@
-"""How likely a noisy copy of a sample is flagged: the laws of linear models and trees."""
+"""How likely a noisy copy of a sample is flagged: the laws of linear models, and behind what."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -33,17 +32,22 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 from sklearn.svm import SVC, LinearSVC
-from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
+from pvf._ensembles import (
+    BOOSTED,
+    FORESTS,
+    TREES,
+    Array,
+    Inputs,
+    Law,
+    Levels,
+    NoLawError,
+    law_of_trees,
+)
 from pvf.categories import Misclassification, NominalFlip, OrdinalShift
 from pvf.mechanisms import GaussianNoise
 from pvf.perturbation import JointPerturbation, Perturbation
 
-Array = NDArray[np.float64]
-#: For the features that one column's levels make: these, level by level, and the levels' chances.
-Levels = dict[tuple[int, ...], tuple[Array, Array]]
-#: Features of all samples as they are, of the levels, and each feature's noise.
-Inputs = tuple[Array, Levels, Array]
 MOST_LEVELS = 2**14  # combinations of levels that a linear model's law may sum over
 
 LINEAR = (
@@ -56,7 +60,6 @@ LINEAR = (
     RidgeClassifierCV,
     SGDClassifier,
 )
-TREES = (DecisionTreeClassifier, ExtraTreeClassifier)
 #: Transformers that make each feature of one column only.
 SEEN_THROUGH = (
     MaxAbsScaler,
@@ -68,10 +71,6 @@ SEEN_THROUGH = (
     StandardScaler,
 )
 CHANGES = (NominalFlip, OrdinalShift, Misclassification)
-
-
-class NoLawError(ValueError):
-    """No exact law is known for a model, a mechanism or a metric."""
 
 
 class Noise:
@@ -172,15 +171,18 @@ class Noise:
         return values, levels, self.scale
 
 
-def law_of_flags(model: Any, noise: Noise) -> Array:
-    """Return each sample's probability that a perturbed copy is predicted the second class."""
+def law_of_flags(model: Any, noise: Noise) -> Law:
+    """Return how likely a copy of each sample is predicted the second class, and within what."""
     steps, last = _steps(model)
     kind = type(last)
     is_linear = kind in LINEAR or (kind is SVC and last.kernel == "linear")
-    if not is_linear and kind not in TREES:
+    if not is_linear and kind not in (*TREES, *FORESTS, *BOOSTED):
         raise NoLawError(f"no exact law is known for {kind.__name__}")
     inputs = noise.behind(steps) if steps else noise.inputs
-    return _linear(last, *inputs) if is_linear else _tree(last, *inputs)
+    if not is_linear:
+        return law_of_trees(last, inputs)
+    found = _linear(last, *inputs)
+    return found, np.zeros_like(found)
 
 
 def _steps(model: Any) -> tuple[list[Any], Any]:
@@ -240,85 +242,3 @@ def _linear(model: Any, values: Array, levels: Levels, scale: Array) -> Array:
             shifted = shifted + sums[k]
         found += chance * (ndtr(shifted / spread) if spread else shifted > 0)
     return np.clip(found, 0, 1)
-
-
-def _tree(model: Any, values: Array, levels: Levels, scale: Array) -> Array:
-    if np.ndim(model.n_classes_) or model.n_classes_ != 2:
-        raise NoLawError("no exact law is known for a tree of other than two classes")
-    if any(len(features) > 1 for features in levels):
-        raise NoLawError("no exact law is known for a tree behind dummy variables")
-    single = {features[0]: (v[:, 0], p) for features, (v, p) in levels.items()}
-    return _Tree(model.tree_, values, single, scale).probability()
-
-
-class _Tree:
-    """A tree of two classes whose leaves are boxes of independent inputs."""
-
-    def __init__(
-        self,
-        tree: Any,
-        values: Array,
-        levels: dict[int, tuple[Array, Array]],
-        scale: Array,
-    ) -> None:
-        self.left, self.right = tree.children_left, tree.children_right
-        self.feature, self.threshold = tree.feature, tree.threshold
-        self.missing_left = tree.missing_go_to_left
-        share = tree.value[:, 0, :]
-        self.is_flagged = share[:, 1] > share[:, 0]  # of equal shares the first class is predicted
-        self.values, self.levels, self.scale = values, levels, scale
-        # A subtree whose leaves agree is a leaf.
-        self.uniform = np.ones(len(self.left), dtype=bool)
-        for node in range(len(self.left) - 1, -1, -1):
-            a, b = self.left[node], self.right[node]
-            if a >= 0:
-                agree = self.is_flagged[a] == self.is_flagged[b]
-                self.uniform[node] = self.uniform[a] and self.uniform[b] and agree
-                self.is_flagged[node] = self.is_flagged[a]
-
-    def probability(self) -> Array:
-        """Return the total probability of the boxes that are flagged."""
-        found = np.zeros(len(self.values))
-        stack: list[tuple[int, dict[int, Any]]] = [(0, {})]
-        while stack:
-            node, box = stack.pop()
-            if not self.uniform[node]:
-                stack.extend(self._children(node, box))
-            elif self.is_flagged[node]:
-                found += self._mass(box)
-        return np.clip(found, 0, 1)
-
-    def _children(self, node: int, box: dict[int, Any]) -> Iterator[tuple[int, dict[int, Any]]]:
-        j, left, right = self.feature[node], self.left[node], self.right[node]
-        if j in self.levels:
-            goes = self.levels[j][0].astype(np.float32) <= self.threshold[node]
-            allowed = box.get(j, True)
-            yield left, {**box, j: allowed & goes}
-            yield right, {**box, j: allowed & ~goes}
-            return
-        low, high = box.get(j, (0.0, 1.0))
-        below = self._below(j, node)
-        yield left, {**box, j: (low, np.minimum(high, below))}
-        yield right, {**box, j: (np.maximum(low, below), high)}
-
-    def _below(self, j: int, node: int) -> Array:
-        """Return the probability that an input goes left, from the start."""
-        value, scale = self.values[:, j], self.scale[j]
-        if not scale:
-            goes = value.astype(np.float32) <= self.threshold[node]
-            return np.where(np.isnan(value), bool(self.missing_left[node]), goes).astype(float)
-        # Trees round inputs to float32: what rounds to the threshold or less goes left.
-        last = np.float32(self.threshold[node])
-        if last > self.threshold[node]:
-            last = np.nextafter(last, np.float32(-np.inf))
-        cut = (float(last) + float(np.nextafter(last, np.float32(np.inf)))) / 2
-        return ndtr((cut - value) / scale)
-
-    def _mass(self, box: dict[int, Any]) -> Array:
-        mass = np.ones(len(self.values))
-        for j, part in box.items():
-            if j in self.levels:
-                mass *= self.levels[j][1] @ part
-            else:
-                mass *= np.maximum(part[1] - part[0], 0)
-        return mass

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import signal, special, stats
+from scipy import fft, special, stats
 
 from pvf import plotting
 from pvf._checks import (
@@ -32,7 +32,8 @@ from pvf._checks import (
     check_table,
     naming,
 )
-from pvf._flip import Noise, NoLawError, law_of_flags
+from pvf._ensembles import Law, NoLawError
+from pvf._flip import Noise, law_of_flags
 from pvf._seeds import generator_of
 from pvf.metrics import count_metric
 from pvf.perturbation import JointPerturbation, fitted_perturbation
@@ -45,6 +46,7 @@ Method = Literal["auto", "exact", "sample"]
 _TAIL = 1e-13  # of a law of counts, left out at each end where the joint law would be large
 _NEVER = 1e-300  # chances below this are 0; SciPy's binomial overflows near 1e-308
 _MOST_PAIRS = 2**18
+_EPSILON = float(np.finfo(float).eps)
 _DIRECT = 1000  # counts up to which laws are convolved by plain sums
 
 
@@ -56,14 +58,18 @@ class FlipProbability:
     ----------
     probability : ndarray of shape (n_samples,)
     standard_error : ndarray of shape (n_samples,)
-        0 where ``exact``; else an upper bound on each estimate's standard error.
+        0 where ``exact``; else each estimate's standard error.
     exact : bool
         Whether the law is known, so that nothing was drawn.
+    error : float
+        How far a known probability may be off, at most: what was left out of sums over many boxes
+        or values.
     """
 
     probability: NDArray[np.float64]
     standard_error: NDArray[np.float64]
     exact: bool
+    error: float = 0.0
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
@@ -72,6 +78,7 @@ class FlipProbability:
         error = check_interval("standard_error", self.standard_error, 0, np.inf)
         check_shape("standard_error", error, probability.shape, as_in="probability")
         check_bool("exact", self.exact)
+        check_number("error", self.error, 0, 1)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.probability, dtype=dtype, copy=copy)
@@ -80,7 +87,9 @@ class FlipProbability:
         return len(self.probability)
 
     def __repr__(self) -> str:
-        how = "exact" if self.exact else f"standard error up to {self.standard_error.max():.2g}"
+        how = f"exact within {self.error:.1g}" if self.error else "exact"
+        if not self.exact:
+            how = f"standard error up to {self.standard_error.max():.2g}"
         return f"FlipProbability({len(self)} samples, {how})"
 
 
@@ -96,9 +105,10 @@ def flip_probability(
 ) -> FlipProbability:
     """Return, for each sample, the probability that a perturbed copy is flagged.
 
-    Exact for linear classifiers and single trees of two classes under Gaussian noise, nominal
-    flips and ordinal shifts, also behind scalers, imputers and encoders (a tree not behind dummy
-    variables); drawn for everything else.
+    Known for classifiers of two classes under Gaussian noise, nominal flips and ordinal shifts,
+    also behind scalers, imputers and encoders: linear ones, trees, small forests and bagged trees
+    (by the mean of their trees' probabilities, as scikit-learn predicts), and gradient boosting and
+    AdaBoost of stumps, or of few larger trees. Drawn for everything else.
 
     Parameters
     ----------
@@ -150,7 +160,7 @@ def flip_probability(
         model.predict(X)  # its own errors come first
     if method != "sample":
         try:
-            return _exact(law_of_flags(model, Noise(perturbation, X)), classes, case)
+            return _exact(*law_of_flags(model, Noise(perturbation, X)), classes, case)
         except NoLawError as error:
             if method == "exact":
                 raise ValueError(f"method='exact': {error}; take 'auto' or 'sample'.") from error
@@ -438,12 +448,12 @@ def laws_where_known(
     classes = np.unique(labels)
     flagged = _flagged_second(models, X, classes, perturbation)
 
-    def law(second: NDArray[np.float64] | NoLawError, metric: Any) -> ScoreLaw | NoLawError:
+    def law(known: Law | NoLawError, metric: Any) -> ScoreLaw | NoLawError:
         if metric is None:
             return NoLawError("scoring is no known function of true and false positives")
-        if isinstance(second, NoLawError):
-            return second
-        flips = _exact(second, classes, metric[0])
+        if isinstance(known, NoLawError):
+            return known
+        flips = _exact(*known, classes, metric[0])
         return _law_of_counts(flips, labels == metric[0], n_replicas, metric[1])
 
     return [[law(second, metric) for second in flagged] for metric in metrics]
@@ -451,9 +461,9 @@ def laws_where_known(
 
 def _flagged_second(
     models: Sequence[Any], X: Any, classes: NDArray[Any], perturbation: JointPerturbation
-) -> list[NDArray[np.float64] | NoLawError]:
+) -> list[Law | NoLawError]:
     """Return how likely each sample is predicted the second class by each model, where known."""
-    found: list[NDArray[np.float64] | NoLawError] = []
+    found: list[Law | NoLawError] = []
     try:
         noise = Noise(perturbation, X)
     except NoLawError as error:
@@ -482,10 +492,12 @@ def _check_classifier(model: Any, classes: NDArray[Any] | None = None) -> None:
         raise ValueError(f"model must have the classes {classes.tolist()} of y.")
 
 
-def _exact(second: NDArray[np.float64], classes: Any, case: Any) -> FlipProbability:
+def _exact(
+    second: NDArray[np.float64], error: NDArray[np.float64], classes: Any, case: Any
+) -> FlipProbability:
     """Return the probabilities that the case is predicted, given those of the second class."""
     law = second if case == classes[-1] else 1 - second
-    return FlipProbability(law, np.zeros_like(law), exact=True)
+    return FlipProbability(law, np.zeros_like(law), exact=True, error=float(error.max()))
 
 
 def _judged(
@@ -508,14 +520,20 @@ def _law_of_counts(
     metric: Callable[..., Any],
 ) -> ScoreLaw:
     chances = flips.probability
-    tp, fp = (counts_law(chances[group], n_replicas) for group in (is_case, ~is_case))
-    is_large = len(tp) * len(fp) > _MOST_PAIRS
-    error = 4 * _TAIL * is_large + sum(_rounding(len(law)) for law in (tp, fp))
-    (tp_start, tp), (fp_start, fp) = (_window(law, is_large) for law in (tp, fp))
+    laws = [_window(counts_law(chances[group], n_replicas)) for group in (is_case, ~is_case)]
+    (tp, of_tp), (fp, of_fp) = laws
     n_pos, n_neg = n_replicas * int(is_case.sum()), n_replicas * int((~is_case).sum())
-    grid = np.ogrid[tp_start : tp_start + len(tp), fp_start : fp_start + len(fp)]
-    scores = np.broadcast_to(metric(*grid, n_pos, n_neg), (len(tp), len(fp)))
-    return _merged(np.ravel(scores), np.outer(tp, fp).ravel(), flips, error)
+    error = sum(_rounding(n + 1) for n in (n_pos, n_neg)) + (n_pos + n_neg) * flips.error
+    joint = np.outer(of_tp, of_fp)
+    if joint.size > _MOST_PAIRS:
+        least = _TAIL / joint.size
+        error += _TAIL
+        i, j = np.nonzero(joint > least)
+        tp, fp, joint = tp[i], fp[j], joint[i, j]
+    else:
+        tp = tp[:, None]
+    scores = np.broadcast_to(metric(tp, fp, n_pos, n_neg), joint.shape)
+    return _merged(np.ravel(scores), joint.ravel(), flips, error)
 
 
 def _metric(scoring: Any, classes: NDArray[Any], pos_label: Any) -> tuple[Any, Callable[..., Any]]:
@@ -544,34 +562,47 @@ def _metric(scoring: Any, classes: NDArray[Any], pos_label: Any) -> tuple[Any, C
 
 def counts_law(chances: NDArray[np.float64], n_replicas: int) -> NDArray[np.float64]:
     """Return the law of the sum of Bin(k, p) over samples, by pairwise convolution."""
-    counts = np.arange(n_replicas + 1)
+    n_counts = n_replicas * len(chances) + 1
     chances = np.where(chances < _NEVER, 0.0, chances)
-    laws = list(stats.binom.pmf(counts, n_replicas, chances[:, None]))
+    if n_counts > _DIRECT:  # the sum of one copy of each sample, to the power k by Fourier
+        size = fft.next_fast_len(n_counts, real=True)
+        power = fft.rfft(_sum_of_flips(chances), size) ** n_replicas
+        law = np.maximum(fft.irfft(power, size)[:n_counts], 0)
+        return law / law.sum()
+    laws = list(stats.binom.pmf(np.arange(n_replicas + 1), n_replicas, chances[:, None]))
     while len(laws) > 1:
         pairs = zip(laws[::2], laws[1::2], strict=False)
         odd = laws[-1:] if len(laws) % 2 else []
-        laws = [_convolved(a, b) for a, b in pairs] + odd
+        laws = [np.convolve(a, b) for a, b in pairs] + odd
     return laws[0] / laws[0].sum()
 
 
+def _sum_of_flips(chances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the law of how many samples are flagged, one copy of each, by pairwise convolution."""
+    laws = np.stack([1 - chances, chances], axis=1)
+    while len(laws) > 1:
+        if len(laws) % 2:
+            laws = np.vstack([laws, np.eye(1, laws.shape[1])])
+        n_counts = 2 * laws.shape[1] - 1
+        size = fft.next_fast_len(n_counts, real=True)
+        waves = fft.rfft(laws, size, axis=1)
+        laws = np.maximum(fft.irfft(waves[::2] * waves[1::2], size, axis=1)[:, :n_counts], 0)
+    return laws[0, : len(chances) + 1]
+
+
 def _rounding(n_counts: int) -> float:
-    """Return what the FFT's rounding may add up to over a law; direct sums lose nothing."""
-    return 0.0 if n_counts <= _DIRECT else float(np.finfo(float).eps * n_counts * np.log2(n_counts))
+    """Return how much of a law tails and the FFT's rounding may take; direct sums lose nothing."""
+    is_direct = n_counts <= _DIRECT
+    return 0.0 if is_direct else 2 * _TAIL + _EPSILON * n_counts * float(np.log2(n_counts))
 
 
-def _convolved(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    if len(a) + len(b) <= _DIRECT:
-        return np.convolve(a, b)
-    return np.maximum(signal.fftconvolve(a, b), 0)
-
-
-def _window(law: NDArray[np.float64], cut: bool) -> tuple[int, NDArray[np.float64]]:
-    """Return where a law begins, and the law, without its tails."""
-    if not cut:
-        return 0, law
-    start = int(np.searchsorted(np.cumsum(law), _TAIL))
-    end = len(law) - int(np.searchsorted(np.cumsum(law[::-1]), _TAIL))
-    return start, law[start:end]
+def _window(law: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """Return the counts of a law and their probabilities, of a long one without its tails."""
+    start, end = 0, len(law)
+    if len(law) > _DIRECT:
+        start = int(np.searchsorted(np.cumsum(law), _TAIL))
+        end -= int(np.searchsorted(np.cumsum(law[::-1]), _TAIL))
+    return np.arange(start, end), law[start:end]
 
 
 def _merged(

@@ -241,38 +241,24 @@ def perturbation_validation(
     """
     names, candidates = _check_models(models)
     labels, given = check_validation_data(X, y, several=True), _named_scorings(scoring)
-    check_integer("n_sets", n_sets, 1)
-    check_integer("n_replicas", n_replicas, 1)
-    check_aggregate(aggregate)
-    check_choice("tie_break", tie_break, TIE_BREAKS)
-    check_bool("common_noise", common_noise)
+    _check_sets(n_sets, n_replicas, aggregate, tie_break, common_noise, method)
     check_bool("progress", progress)
     check_n_jobs(n_jobs)
     budget = check_number("memory_budget", memory_budget, 1) * 2**20
-    check_choice("method", method, METHODS)
     seed = seed_sequence(random_state)
     params = _score_params(sample_weight, score_params, len(labels))
     perturbation = fitted_perturbation(perturbation, X)
     scorers = tuple(BlockScorer(labels, check_scorer(one), params) for one in given.values())
 
-    # The scorers' own errors and warnings come first, and once.
-    for one, of in zip(given.values(), scorers, strict=True):
-        _try_scorer(of, one, candidates[0], X)
-    unperturbed = scores_on(scorers, candidates, X, 1)[:, :, 0]
-    for one, plain in zip(given.values(), unperturbed, strict=True):
-        _refuse_nan(plain[:, None], one, names, "the validation set as it is")
+    unperturbed = _unperturbed(scorers, given, candidates, names, X)
     laws: list[Laws] = [(None,) * len(names)] * len(given)
     if method != "sample":
-        metrics = [of.metric for of in scorers]
-        known = laws_where_known(candidates, X, labels, perturbation, metrics, n_replicas)
-        if callable(aggregate):
-            known = [[NoLawError("aggregate is no quantile")] * len(names)] * len(given)
+        known = _known_laws(candidates, X, perturbation, scorers, n_replicas, aggregate)
         laws = [_laws(of_models, names, method) for of_models in known]
-    drawn = [q for q in range(len(names)) if any(law[q] is None for law in laws)]
     scores = np.full((len(given), len(names), n_sets), np.nan)
+    drawn = [q for q in range(len(names)) if any(law[q] is None for law in laws)]
     if drawn:
-        sets = PerturbedSets(sampler_of(perturbation, X), n_replicas, scorers)
-        sets = replace(sets, n_rows=sets.rows_per_part(budget))
+        sets = _perturbed_sets(perturbation, X, n_replicas, scorers, budget)
         own = names if isinstance(models, Mapping) else range(len(names))
         keys = None if common_noise else [own[q] for q in drawn]
         some = [candidates[q] for q in drawn]
@@ -280,20 +266,88 @@ def perturbation_validation(
     results = PerturbationValidationResults()
     for s, (metric, one) in enumerate(given.items()):
         aggregated = _aggregated(scores[s], laws[s], aggregate, names, one)
-        tied = tied_best(aggregated)
-        results[metric] = PerturbationValidationResult(
-            scores=None if all(laws[s]) else scores[s],
-            aggregated=aggregated,
-            tied=tied,
-            best_index=break_tie(tied, tie_break, seed),
-            unperturbed=unperturbed[s],
-            models=tuple(candidates),
-            names=tuple(names),
-            tie_break=tie_break,
-            seed=seed if seed.spawn_key or not isinstance(seed.entropy, int) else seed.entropy,
-            law=laws[s],
-        )
+        found = scores[s], aggregated, unperturbed[s], laws[s]
+        results[metric] = _result(*found, candidates, names, tie_break, seed)
     return results if isinstance(scoring, Mapping) else results[""]
+
+
+def _check_sets(
+    n_sets: Any, n_replicas: Any, aggregate: Any, tie_break: Any, common_noise: Any, method: Any
+) -> None:
+    check_integer("n_sets", n_sets, 1)
+    check_integer("n_replicas", n_replicas, 1)
+    check_aggregate(aggregate)
+    check_choice("tie_break", tie_break, TIE_BREAKS)
+    check_bool("common_noise", common_noise)
+    check_choice("method", method, METHODS)
+
+
+def _unperturbed(
+    scorers: Sequence[BlockScorer],
+    given: Mapping[str, Scoring],
+    models: Sequence[Any],
+    names: Sequence[str],
+    X: Any,
+) -> NDArray[np.float64]:
+    """Return scores of shape (n_scorers, n_models) on the validation set as it is."""
+    # The scorers' own errors and warnings come first, and once.
+    for one, of in zip(given.values(), scorers, strict=True):
+        _try_scorer(of, one, models[0], X)
+    scores = scores_on(scorers, models, X, 1)[:, :, 0]
+    for one, plain in zip(given.values(), scores, strict=True):
+        _refuse_nan(plain[:, None], one, names, "the validation set as it is")
+    return scores
+
+
+def _known_laws(
+    models: Sequence[Any],
+    X: Any,
+    perturbation: JointPerturbation,
+    scorers: Sequence[BlockScorer],
+    n_replicas: int,
+    aggregate: Aggregate,
+) -> Sequence[Sequence[ScoreLaw | NoLawError]]:
+    """Return each scorer's laws of all models, or why there are none."""
+    if callable(aggregate):
+        return [[NoLawError("aggregate is no quantile")] * len(models)] * len(scorers)
+    metrics = [of.metric for of in scorers]
+    return laws_where_known(models, X, scorers[0].y, perturbation, metrics, n_replicas)
+
+
+def _perturbed_sets(
+    perturbation: JointPerturbation,
+    X: Any,
+    n_replicas: int,
+    scorers: tuple[BlockScorer, ...],
+    budget: float,
+) -> PerturbedSets:
+    sets = PerturbedSets(sampler_of(perturbation, X), n_replicas, scorers)
+    return replace(sets, n_rows=sets.rows_per_part(budget))
+
+
+def _result(
+    scores: NDArray[np.float64],
+    aggregated: NDArray[np.float64],
+    unperturbed: NDArray[np.float64],
+    laws: Laws,
+    models: Sequence[Any],
+    names: Sequence[str],
+    tie_break: TieBreak,
+    seed: np.random.SeedSequence,
+) -> PerturbationValidationResult:
+    tied = tied_best(aggregated)
+    return PerturbationValidationResult(
+        scores=None if all(laws) else scores,
+        aggregated=aggregated,
+        tied=tied,
+        best_index=break_tie(tied, tie_break, seed),
+        unperturbed=unperturbed,
+        models=tuple(models),
+        names=tuple(names),
+        tie_break=tie_break,
+        seed=seed if seed.spawn_key or not isinstance(seed.entropy, int) else seed.entropy,
+        law=laws,
+    )
 
 
 def _laws(

@@ -1,5 +1,6 @@
 """Laws of flips and scores against enumeration and against drawn sets."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -7,10 +8,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 from sklearn.compose import make_column_transformer
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     OneHotEncoder,
@@ -134,11 +135,32 @@ def test_what_has_no_law_is_refused(settings, message):
 
 
 def test_models_without_a_law():
-    """A forest is drawn by default, and refused where the law is demanded."""
-    forest = RandomForestClassifier(5, random_state=0).fit(X, Y)
-    assert not flip_probability(forest, X, NOISE, n_draws=50).exact
-    with pytest.raises(ValueError, match="no exact law is known for RandomForestClassifier"):
-        flip_probability(forest, X, NOISE, method="exact")
+    """Nearest neighbours are drawn by default, and refused where the law is demanded."""
+    nearest = KNeighborsClassifier().fit(X, Y)
+    assert not flip_probability(nearest, X, NOISE, n_draws=50).exact
+    with pytest.raises(ValueError, match="no exact law is known for KNeighborsClassifier"):
+        flip_probability(nearest, X, NOISE, method="exact")
+
+
+def test_long_laws_keep_their_bound():
+    """Laws by Fourier differ from plain sums over 300 samples by less than they say."""
+    chances = np.random.default_rng(1).uniform(size=300) ** 3
+    parts = stats.binom.pmf(np.arange(8), 7, chances[:, None])
+    plain = functools.reduce(np.convolve, parts)
+    law = counts_law(chances, 7)
+    bound = pvf.exact._rounding(len(law))
+    assert 0 < np.abs(law - plain).sum() < bound < 1e-11
+    y = np.arange(600) % 2
+    x = np.zeros((600, 1))
+    x[:, 0] = stats.norm.ppf(np.repeat(chances, 2))
+    model = LogisticRegression().fit([[-1.0], [1.0]], [0, 1])
+    noise = pvf.Perturbation(pvf.GaussianNoise(1.0)).fit(x)
+    found = score_law(model, x, y, perturbation=noise, scoring=counts.accuracy)
+    right = np.convolve(plain, plain[::-1])  # flagged cases, and others that are not
+    at = np.rint(found.support * 4200).astype(int)
+    lost = 1 - right[at].sum()
+    assert np.abs(found.probabilities - right[at]).sum() + lost < found.error < 1e-10
+    assert "within" in repr(found)
 
 
 # --- Behind transformers, and each sample's part ------------------------------------------------

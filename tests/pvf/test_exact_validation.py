@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import pvf
@@ -19,10 +19,10 @@ TREES = {
     for depth in (1, 3, 6)
 }
 MIXED = TREES | {
-    "forest": RandomForestClassifier(5, random_state=0).fit(X[:50], Y[:50]),
+    "neighbours": KNeighborsClassifier().fit(X[:50], Y[:50]),
     "logistic": LogisticRegression().fit(X[:50], Y[:50]),
 }
-FOREST = list(MIXED).index("forest")
+DRAWN = list(MIXED).index("neighbours")
 
 
 def validate(models=TREES, **settings):
@@ -60,15 +60,15 @@ def test_many_drawn_sets_come_to_the_exact_score():
 @pytest.mark.parametrize("common_noise", [True, False])
 @pytest.mark.parametrize("models", [MIXED, list(MIXED.values())])
 def test_auto_draws_only_what_has_no_law(common_noise, models):
-    """The forest's scores are those that it has where all are drawn; the others' are exact."""
+    """The neighbours' scores are those that it has where all are drawn; the others' are exact."""
     settings = {"models": models, "common_noise": common_noise, "n_sets": 20}
     auto, drawn = validate(method="auto", **settings), validate(**settings)
     assert auto.exact.tolist() == [True, True, True, False, True]
     assert not drawn.exact.any()
-    assert auto.scores[FOREST].tolist() == drawn.scores[FOREST].tolist()
-    assert np.isnan(np.delete(auto.scores, FOREST, axis=0)).all()
-    assert auto.aggregated[FOREST] == drawn.aggregated[FOREST]
-    assert auto.law[FOREST] is None
+    assert auto.scores[DRAWN].tolist() == drawn.scores[DRAWN].tolist()
+    assert np.isnan(np.delete(auto.scores, DRAWN, axis=0)).all()
+    assert auto.aggregated[DRAWN] == drawn.aggregated[DRAWN]
+    assert auto.law[DRAWN] is None
     exact = validate(models=TREES, method="exact")
     assert auto.aggregated[:3].tolist() == exact.aggregated.tolist()
 
@@ -87,7 +87,7 @@ def test_each_scorer_takes_what_it_can():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"models": MIXED}, "'forest': no exact law is known for RandomForestClassifier"),
+        ({"models": MIXED}, "'neighbours': no exact law is known for KNeighborsClassifier"),
         ({"scoring": "roc_auc"}, "'depth 1': scoring is no known function"),
         ({"aggregate": np.mean}, "'depth 1': aggregate is no quantile"),
         ({"sample_weight": np.ones(30)}, "'depth 1': scoring is no known function"),
@@ -129,7 +129,7 @@ def test_result_shows_laws():
     assert frame["mean"].iloc[1] == law.mean
     assert frame["sd"].iloc[1] == law.sd
     assert frame[["min", "max"]].iloc[1].tolist() == [law.support[0], law.support[-1]]
-    assert mixed.to_frame()["mean"].iloc[FOREST] == mixed.scores[FOREST].mean()
+    assert mixed.to_frame()["mean"].iloc[DRAWN] == mixed.scores[DRAWN].mean()
     assert not mixed.to_frame().isna().any(axis=None)
     assert len(mixed.plot().get_yticklabels()) == 5
     flips = pvf.flip_probability(exact.best_model, X_VAL, NOISE)

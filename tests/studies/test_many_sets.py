@@ -13,6 +13,8 @@ from studies.pvf2026.clinical.many_sets import (
     choices_of_few_sets,
     estimate,
     laws_of_scores,
+    lost_to_chance,
+    other_choices,
     sets_needed,
 )
 from studies.pvf2026.clinical.run import METRICS as ALL_METRICS
@@ -27,7 +29,7 @@ FLAGS[1, 0] = 1.0
 def test_choices_are_those_of_drawn_sets(n_sets):
     """4,000 runs of Algorithm 1 with binomial counts choose each tree as often as the law says."""
     m = ALL_METRICS.index("IE@0.1")
-    chance = choices_of_few_sets(laws_of_scores(FLAGS, IS_CASE, 7, m), n_sets)
+    chance = choices_of_few_sets(laws_of_scores(FLAGS, IS_CASE, 7, m)[0], n_sets)
     assert chance.sum() == pytest.approx(1)
     rng, found = np.random.default_rng(1), np.zeros(len(FLAGS))
     n_runs = 4000
@@ -60,7 +62,7 @@ def test_laws_have_the_mean_of_their_counts(metric):
     """The mean score is the sum over all counts of score times chance."""
     m = ALL_METRICS.index(metric)
     tree = FLAGS[:1]
-    cdf = laws_of_scores(tree, IS_CASE, 2, m)[0]
+    cdf = laws_of_scores(tree, IS_CASE, 2, m)[0][0]
     drawn = np.random.default_rng(2).binomial(2, tree, (200_000, 5))
     tp, fp = drawn[:, IS_CASE].sum(axis=1), drawn[:, ~IS_CASE].sum(axis=1)
     gamma = float(metric.partition("@")[2] or 1)
@@ -77,7 +79,7 @@ def test_laws_have_the_mean_of_their_counts(metric):
 
 def test_more_sets_choose_as_endless_ones_do():
     """A tree that is best by its limit is chosen ever more often, until always."""
-    cdf = laws_of_scores(FLAGS, IS_CASE, 7, ALL_METRICS.index("F1"))
+    cdf = laws_of_scores(FLAGS, IS_CASE, 7, ALL_METRICS.index("F1"))[0]
     best = (cdf < 0.25).sum(axis=1).argmax()
     chances = [choices_of_few_sets(cdf, n_sets)[best] for n_sets in (101, 1001, 100_001)]
     assert chances == sorted(chances)
@@ -98,5 +100,7 @@ def test_estimates_and_the_smallest_number_that_is_enough():
     assert row["same"] == pytest.approx(40)
     assert row["lead"] == pytest.approx(10)
     assert row["lost"] == pytest.approx(30)
+    assert lost_to_chance(found).loc[0.3].tolist()[0].startswith("+10.0")
+    assert other_choices(found, "F1") == pytest.approx(4)
     assert sets_needed(found).loc[0.3].tolist() == ["101"] * 3
     assert sets_needed(found, 99).loc[0.3].tolist() == ["more than 101"] * 3

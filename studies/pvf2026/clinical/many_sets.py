@@ -20,15 +20,24 @@ from scipy.special import betainc, betaincinv
 from pvf.exact import counts_law
 from pvf.validation import is_tied_best
 from studies.kit.estimates import mean_estimates
-from studies.kit.show import finished, panels, points
+from studies.kit.show import finished, panels, points, text_table
 from studies.kit.study import Settings, Study, setting
 from studies.pvf2026.clinical import run
 
-__all__ = ["MANY_SETS", "choices_of_few_sets", "estimate", "laws_of_scores", "sets_needed"]
+__all__ = [
+    "MANY_SETS",
+    "choices_of_few_sets",
+    "estimate",
+    "laws_of_scores",
+    "lost_to_chance",
+    "other_choices",
+    "sets_needed",
+]
 
 #: Numbers of sets whose lower quartile is one of the scores; 101 stands for the paper's 100.
 N_SETS = (5, 21, 101, 401, 1001, 4001)
 METRICS = ("IE@0.1", "IE@0.5", "F1")
+_AS_THE_PAPER = 101
 _SHARE = 0.25
 
 
@@ -44,9 +53,9 @@ class ManySetsSettings(Settings):
 
 
 def laws_of_scores(
-    flags: NDArray[np.float64], is_case: NDArray[np.bool_], n_replicas: int, m: int
-) -> NDArray[np.float64]:
-    """Return the cdf of every tree's score on one set, on a common grid of scores.
+    flags: NDArray[np.float64], is_case: NDArray[np.bool_], n_replicas: int, *places: int
+) -> list[NDArray[np.float64]]:
+    """Return the cdf of every tree's score on one set, for each metric on a grid of its scores.
 
     Parameters
     ----------
@@ -55,25 +64,28 @@ def laws_of_scores(
     is_case : ndarray of shape (n_samples,)
     n_replicas : int
         Copies of each sample.
-    m : int
-        The metric's place in `run.METRICS`.
+    *places : int
+        The metrics' places in `run.METRICS`.
 
     Returns
     -------
-    ndarray of shape (n_trees, n_scores)
+    list of ndarray of shape (n_trees, n_scores)
         Scores ascend.
     """
     n_pos, n_neg = (n_replicas * int(group.sum()) for group in (is_case, ~is_case))
     tp, fp = np.ogrid[: n_pos + 1, : n_neg + 1]
-    scores = run.scores_from_counts(tp, fp, n_pos, n_neg)[m]
-    scores = np.broadcast_to(scores, (n_pos + 1, n_neg + 1))
-    values, place = np.unique(scores.round(12), return_inverse=True)
+    scores = run.scores_from_counts(tp, fp, n_pos, n_neg)
     laws = [
         np.outer(*(counts_law(tree[group], n_replicas) for group in (is_case, ~is_case)))
         for tree in flags
     ]
-    chances = [np.bincount(place.ravel(), law.ravel(), len(values)) for law in laws]
-    return np.minimum(np.cumsum(chances, axis=1), 1.0)
+    found = []
+    for m in places:
+        of_counts = np.broadcast_to(scores[m], (n_pos + 1, n_neg + 1)).round(12)
+        values, place = np.unique(of_counts, return_inverse=True)
+        chances = [np.bincount(place.ravel(), law.ravel(), len(values)) for law in laws]
+        found.append(np.minimum(np.cumsum(chances, axis=1), 1.0))
+    return found
 
 
 def choices_of_few_sets(cdf: NDArray[np.float64], n_sets: int) -> NDArray[np.float64]:
@@ -132,8 +144,8 @@ def _of_split(
     traditional = is_tied_best(run.validation_scores(problem))
     for sigma in sigmas:
         flags = run.flag_probability(problem.trees, problem.X_validation, sigma, problem.categories)
-        for metric, m in zip(METRICS, places, strict=True):
-            cdf = laws_of_scores(flags, problem.y_validation, n_replicas, m)
+        laws = laws_of_scores(flags, problem.y_validation, n_replicas, *places)
+        for metric, m, cdf in zip(METRICS, places, laws, strict=True):
             quartile = (cdf < _SHARE - 1e-12).sum(axis=1)
             best = quartile == quartile.max()
             gain = problem.external[m] - problem.external[m][traditional[m].argmax()]
@@ -176,6 +188,21 @@ def sets_needed(estimates: pd.DataFrame, share: float = 95.0) -> pd.DataFrame:
     )
     most = rows["n_sets"].max()
     return table.map(lambda n: f"more than {most}" if np.isnan(n) else f"{n:.0f}")
+
+
+def lost_to_chance(estimates: pd.DataFrame, n_sets: int = _AS_THE_PAPER) -> pd.DataFrame:
+    """Return the lead over the traditional choice with endless sets less that with ``n_sets``."""
+    rows = estimates[(estimates["quantity"] == "lost") & (estimates["n_sets"] == n_sets)]
+    return text_table(rows, "sigma", "metric", spec="+.1f")
+
+
+def other_choices(
+    estimates: pd.DataFrame, metric: str, sigma: float = 0.3, n_sets: int = _AS_THE_PAPER
+) -> float:
+    """Return in how many percent of runs ``n_sets`` lead to another choice than endless ones."""
+    rows = estimates[(estimates["quantity"] == "same") & (estimates["n_sets"] == n_sets)]
+    rows = rows[(rows["metric"] == metric) & (rows["sigma"] == sigma)]
+    return 100 - float(rows["estimate"].item())
 
 
 def figure_of_sets(

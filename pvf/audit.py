@@ -273,9 +273,9 @@ def audit(
     >>> result.ranking[["rank", "in_splits", "in_bootstraps"]]  # doctest: +NORMALIZE_WHITESPACE
              rank  in_splits  in_bootstraps
     model
-    depth 2     1        0.4            0.6
-    depth 1     2        0.6            0.4
-    depth 8     3        0.0            0.0
+    depth 1     1        0.8            0.6
+    depth 2     2        0.2            0.2
+    depth 8     3        0.0            0.2
     """
     pool = {str(name): model for name, model in named_models(models).items()}
     labels = check_validation_data(X, y)

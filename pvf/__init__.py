@@ -1,5 +1,6 @@
 """Reproducible model selection under the Rashomon effect."""
 
+from pvf.audit import AuditResult, audit
 from pvf.efficiency_display import InterventionEfficiencyDisplay
 from pvf.exact import FlipProbability, ScoreLaw, flip_probability, score_law
 from pvf.groups import efficiency_by_group, net_benefit
@@ -52,6 +53,7 @@ from pvf.validation import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "AuditResult",
     "CorrelatedNoise",
     "FlipProbability",
     "GaussianNoise",
@@ -71,6 +73,7 @@ __all__ = [
     "ScoreLaw",
     "WhereObserved",
     "ambiguity",
+    "audit",
     "capacity_lists",
     "capacity_tail",
     "cases_needed",

@@ -355,7 +355,7 @@ def rank_models(
     >>> dict(zip(best["criterion"], best["model"]))
     {'PMV': 'depth 1', '10-fold CV': 'depth 16'}
     """
-    named = _named_models(models)
+    named = named_models(models)
     _check_criteria(criteria)
     check_samples("X", X, len(check_column("y", y)))
     rows = []
@@ -373,7 +373,7 @@ def rank_models(
     return table
 
 
-def _named_models(models: Any) -> dict[Any, Any]:
+def named_models(models: Any) -> dict[Any, Any]:
     if not isinstance(models, Mapping | list | tuple):
         raise TypeError(f"models must be a list or a dict of estimators, got {shown(models)}.")
     named = (

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import log_loss
 
 from pvf import plotting
 from pvf._checks import (
     check_array,
     check_axes,
+    check_column,
     check_finite,
     check_integer,
     check_interval,
+    check_number,
+    check_samples,
     check_shape,
     check_text,
+    naming,
     shown,
 )
 from pvf.multiplicity.capacity import capacity_tail, rashomon_capacity
+from pvf.multiplicity.measures import rashomon_set
 from pvf.multiplicity.scores import (
     Array,
     as_scores,
@@ -130,6 +138,93 @@ class MultiplicityDisplay:
             of_class = class_scores(array)[:, np.arange(array.shape[1]), contested]
         names = None if samples is None else np.asarray(samples)
         return cls(capacity, of_class, contested, names, name)
+
+    @classmethod
+    def from_estimators(
+        cls,
+        models: Sequence[Any] | Mapping[str, Any],
+        X: Any,
+        y: ArrayLike,
+        *,
+        epsilon: float = 0.05,
+        samples: ArrayLike | None = None,
+        name: str | None = None,
+        tol: float = 1e-9,
+        n_jobs: int | None = None,
+    ) -> MultiplicityDisplay:
+        """Let fitted classifiers score samples, and keep those whose log loss is near the best.
+
+        Parameters
+        ----------
+        models : list of fitted classifiers, or dict of names to them
+            Of the same classes, with ``predict_proba``.
+        X : frame or array of shape (n_samples, n_features)
+            Samples, as the models take them; a frame's index names them.
+        y : array-like of shape (n_samples,)
+            Their labels.
+        epsilon : float, default=0.05
+            The Rashomon set has the models whose mean log loss, in nats, is at most so much above
+            the best.
+        samples, name, tol, n_jobs
+            As in `from_scores`.
+
+        Returns
+        -------
+        MultiplicityDisplay
+
+        Raises
+        ------
+        ValueError, TypeError
+            A model gives no probabilities, or other classes than the first.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from sklearn.tree import DecisionTreeClassifier
+        >>> X, y = load_iris(return_X_y=True, as_frame=True)
+        >>> trees = [
+        ...     DecisionTreeClassifier(max_depth=2, max_features=2, random_state=seed).fit(X, y)
+        ...     for seed in range(5)
+        ... ]
+        >>> display = MultiplicityDisplay.from_estimators(trees, X, y, epsilon=0.1)
+        >>> len(display.scores)
+        4
+        """
+        able = list(models.values()) if isinstance(models, Mapping) else models
+        if not isinstance(able, list | tuple) or not able:
+            raise TypeError(f"models must be a list or a dict of classifiers, got {shown(models)}.")
+        labels = check_column("y", y)
+        check_samples("X", X, len(labels))
+        for model in able:
+            if isinstance(model, type) or not hasattr(model, "predict_proba"):
+                raise TypeError(f"models must have predict_proba, got {shown(model)}.")
+            if not np.array_equal(model.classes_, able[0].classes_):
+                raise ValueError(f"models must have the same classes, got {shown(model.classes_)}.")
+        if not np.isin(labels, able[0].classes_).all():
+            raise ValueError(f"y must have labels of {able[0].classes_.tolist()}, got {shown(y)}.")
+        epsilon = check_number("epsilon", epsilon, 0)
+        with naming("X"):
+            scores = np.array([model.predict_proba(X) for model in able])
+        losses = [log_loss(labels, of, labels=able[0].classes_) for of in scores]
+        names = getattr(X, "index", None) if samples is None else samples
+        near = scores[rashomon_set(losses, epsilon)]
+        return cls.from_scores(near, samples=names, name=name, tol=tol, n_jobs=n_jobs)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row a sample: its capacity, and the range of its most contested class.
+
+        Returns
+        -------
+        DataFrame
+            ``capacity`` and, where scores are known, ``contested_class``, ``lowest``, ``highest``.
+        """
+        columns: dict[str, Any] = {"capacity": self.capacity}
+        if self.contested_class is not None:
+            columns["contested_class"] = self.contested_class
+        if self.scores is not None:
+            columns |= {"lowest": self.scores.min(axis=0), "highest": self.scores.max(axis=0)}
+        table = pd.DataFrame(columns, index=self.samples)
+        return table.rename_axis(index="sample")
 
     def plot(
         self,

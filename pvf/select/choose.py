@@ -22,7 +22,8 @@ from scipy.stats import beta
 from threadpoolctl import threadpool_limits
 
 from pvf._checks import check_choice, check_integer, check_number
-from pvf.multiplicity import ambiguity, multiplicity_table, rashomon_set
+from pvf.audit import disagreement, mean_held_out, result_over_splits
+from pvf.multiplicity import rashomon_set
 from pvf.select.advice import Advice, advice
 from pvf.select.candidates import columns_to_screen, make_pool, strength_alone
 from pvf.select.csv_table import TableError
@@ -395,7 +396,11 @@ def _selection(
     )
     judged, differences = _judged(data, found, choices, settings)
     recommended = recommended_model(tied, settings["rule"])
-    held_out = _held_out(found, names, len(data.X))
+    held_out = mean_held_out(
+        [pd.DataFrame(one.ranks, one.table.index).reindex(names).to_numpy() for one in found],
+        [one.parts.test for one in found],
+        len(data.X),
+    )
     multiplicity, summary = _multiplicity(
         held_out, names, recommended, found, data, settings["epsilon"]
     )
@@ -441,33 +446,19 @@ def _over_splits(
         table = pd.concat([one.table[rule].reindex(names) for one in found], axis=1)
         return table.fillna(1.0 if rule == "traditional" else table.min().min()).mean(axis=1)
 
-    by_sigma = {level: pooled(level) for level in settings["sigmas"]}
-    rows = []
-    for level, scores in by_sigma.items():
-        aggregated = np.quantile(scores, settings["aggregate"], axis=1)
-        tied = tied_best(aggregated)
-        rows.append((level, names[tied[0]], float(aggregated[tied[0]]), len(tied)))
-    main = by_sigma[settings["sigma"]]
-    aggregated = np.quantile(main, settings["aggregate"], axis=1)
-    traditional, pmv = mean("traditional").to_numpy(), mean("PMV").to_numpy()
-    tied = tied_best(aggregated)
-    result = PerturbationValidationResult(
-        scores=main,
-        aggregated=aggregated,
-        tied=tied,
-        best_index=int(tied[0]),
-        unperturbed=traditional,
-        models=tuple(models[name] for name in names),
-        names=tuple(names),
-        tie_break="first",
+    result, sigmas = result_over_splits(
+        {level: pooled(level) for level in settings["sigmas"]},
+        mean("traditional").to_numpy(),
+        {name: models[name] for name in names},
+        main=settings["sigma"],
+        aggregate=settings["aggregate"],
         seed=settings["seed"],
     )
     scores = pd.DataFrame(
-        {"traditional": traditional, "PVF": aggregated, "PMV": pmv},
+        {"traditional": result.unperturbed, "PVF": result.aggregated, "PMV": mean("PMV")},
         index=pd.Index(names, name="model"),
     )
-    sigmas = pd.DataFrame(rows, columns=["sigma", "choice", "score", "n_tied"]).set_index("sigma")
-    return scores, result, sigmas
+    return scores, result, sigmas.rename_axis("sigma")
 
 
 def _judged(
@@ -510,17 +501,6 @@ def _judged(
     return table, pd.DataFrame(differences).T.rename_axis("pair").astype({"same": bool})
 
 
-def _held_out(found: Sequence[OneSplit], names: Sequence[str], n_rows: int) -> NDArray[np.float64]:
-    """Return each candidate's mean score of each row over the test parts; NaN if in none."""
-    total, times = np.zeros((len(names), n_rows)), np.zeros((len(names), n_rows))
-    for one in found:
-        places = one.table.index.get_indexer(pd.Index(names))
-        has = np.flatnonzero(places >= 0)
-        total[np.ix_(has, one.parts.test)] += one.ranks[places[has]]
-        times[np.ix_(has, one.parts.test)] += 1
-    return np.where(times > 0, total / np.maximum(times, 1), np.nan)
-
-
 def _calibration(score: NDArray[np.float64], y: NDArray[np.intp], n_bins: int = 5) -> pd.DataFrame:
     """Return mean score and share of cases, with Jeffreys' intervals, by fifths of the score."""
     seen = np.flatnonzero(~np.isnan(score))
@@ -559,12 +539,5 @@ def _multiplicity(
         return None, {"n_good": len(good)}
     reference = good.index(base) if base in good else 0
     lines = data.X.index[seen].rename("line")
-    table = multiplicity_table(scores[:, seen], base=reference, index=lines)
-    return table, {
-        "n_good": len(good),
-        "best_loss": float(able.min()),
-        "mean_capacity": float(table["capacity"].mean()),
-        "largest_capacity": float(table["capacity"].max()),
-        "conflicting": float((table["n_decisions"] > 1).mean()),
-        "ambiguity": ambiguity(scores[:, seen], base=reference),
-    }
+    table, summary = disagreement(scores[:, seen], reference, lines)
+    return table, {"n_good": len(good), "best_loss": float(able.min()), **summary}

@@ -64,6 +64,7 @@ MODELS = [Tree(max_depth=depth).fit(X, Y) for depth in (1, 3)]
 NOISE = pvf.Perturbation(Noise(0.2))
 LABELS = {"y_true": np.array([1, 0, 0, 1, 0]), "y_pred": np.array([1, 0, 1, 0, 0])}
 LEVELS = np.array([0, 0.2, 0.4])
+FEW = {"n_splits": 2, "n_bootstraps": 0, "n_sets": 2, "n_replicas": 1, "factors": (1.0,)}
 RESULT = pvf.perturbation_validation(
     MODELS, X, Y, perturbation=NOISE, scoring="f1", n_sets=3, n_replicas=2, random_state=0
 )
@@ -72,6 +73,7 @@ DRAWN = pvf.InterventionEfficiencyDisplay(**DISPLAY)
 PMV = {"noise_levels": LEVELS, "accuracies": np.array([[0.9, 0.7, 0.6]])}
 CARD = pvf.model_card(RESULT)
 FITTED = pvf.Perturbation(Noise(0.2)).fit(X)
+AUDIT = pvf.audit(MODELS, X, Y, scoring="f1", perturbation=NOISE, **FEW)
 MULTIPLICITY = pvf.MultiplicityDisplay.from_scores(SCORES)
 
 PLAIN = DecisionTreeClassifier(max_depth=1).fit(X, Y)
@@ -84,6 +86,15 @@ LAW = pvf.score_law(PLAIN, X, Y, perturbation=PLAIN_NOISE, scoring="f1")
 #: A call that works: the function, or what makes it, where only its name tells which, and its
 #: arguments. Those that are left out have their defaults.
 CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "AuditResult": (
+        pvf.AuditResult,
+        {f.name: getattr(AUDIT, f.name) for f in dataclasses.fields(AUDIT)},
+    ),
+    "AuditResult.to_frame": (AUDIT.to_frame, {}),
+    "audit": (
+        pvf.audit,
+        {"models": MODELS, "X": X, "y": Y, "scoring": "f1", "perturbation": NOISE, **FEW},
+    ),
     "FlipProbability": (
         pvf.FlipProbability,
         {"probability": np.array([0.2, 0.5]), "standard_error": np.zeros(2), "exact": True},
@@ -135,6 +146,11 @@ CALLS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         pvf.MultiplicityDisplay.from_scores,
         {"scores": SCORES, "samples": np.array(["a", "b", "c", "d"])},
     ),
+    "MultiplicityDisplay.from_estimators": (
+        pvf.MultiplicityDisplay.from_estimators,
+        {"models": MODELS, "X": X, "y": Y, "samples": np.arange(40)},
+    ),
+    "MultiplicityDisplay.to_frame": (MULTIPLICITY.to_frame, {}),
     "MultiplicityDisplay.plot": (MULTIPLICITY.plot, {"kind": "worst"}),
     "NominalFlip": (pvf.NominalFlip, {"probability": 0.1}),
     "NominalFlip.fit": (pvf.NominalFlip(0.1).fit, {"column": Y}),
@@ -387,6 +403,14 @@ SEEDS = {"10**30"}  # a seed has no upper end
 
 #: What is meant to be taken, strange as it looks. ``None`` where it is the default needs no line.
 LEGAL: dict[str, set[str]] = {
+    "AuditResult:multiplicity": {"None"},
+    "AuditResult:summary": {"dict"},
+    "audit:X": GAPS,  # trees take gaps
+    "audit:epsilon": {"1.5", "10**30"},
+    "audit:factors": {"empty", "set", "generator"},
+    "audit:n_jobs": {"-1"},
+    "audit:progress": {"bool"},
+    "audit:random_state": SEEDS | {"None"},
     "ScoreLaw.cdf:score": {"1.5", "-1", "10**30", "own, shorter", "empty"} | AXES,
     "flip_probability:X": GAPS | {"own, shorter"},  # trees take gaps, which are drawn then
     "flip_probability:pos_label": {"bool"},
@@ -429,6 +453,12 @@ LEGAL: dict[str, set[str]] = {
     "MultiplicityDisplay:name": {"text"},
     "MultiplicityDisplay:samples": {"texts"},
     "MultiplicityDisplay:scores": {"own, shorter"},
+    "MultiplicityDisplay.from_estimators:X": GAPS,  # trees take them
+    "MultiplicityDisplay.from_estimators:epsilon": {"1.5", "10**30"},
+    "MultiplicityDisplay.from_estimators:n_jobs": {"-1"},
+    "MultiplicityDisplay.from_estimators:name": {"text"},
+    "MultiplicityDisplay.from_estimators:samples": GAPS | {"own, a cell of text", "own, an inf"},
+    "MultiplicityDisplay.from_estimators:tol": {"1.5", "10**30"},
     "MultiplicityDisplay.from_scores:n_jobs": {"-1"},
     "MultiplicityDisplay.from_scores:name": {"text"},
     "MultiplicityDisplay.from_scores:samples": {"own, a cell of text", "own, a cell of None"},

@@ -1183,3 +1183,25 @@ def test_gradient_steps_fall_short_of_the_exact_extremes():
     own = model.predict_proba(X)[:, 1]
     assert (held[1] <= np.maximum(own, 0.93)).all()
     np.testing.assert_allclose(held[1][own >= 0.9], own[own >= 0.9])
+
+
+def test_display_of_estimators_keeps_those_near_the_best_log_loss():
+    """Of fitted trees those within epsilon of the least mean -log p(label), whose range is told."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(80, 3)), index=[f"row {k}" for k in range(80)])
+    y = np.where(X[0] + rng.normal(size=80) > 0, "ill", "well")
+    trees = [
+        DecisionTreeClassifier(max_depth=2, min_samples_leaf=9, max_features=1, random_state=s)
+        for s in range(8)
+    ]
+    scores = np.array([tree.fit(X, y).predict_proba(X) for tree in trees])
+    of_label = scores[:, np.arange(80), (y == "well").astype(int)]
+    losses = -np.log(of_label).mean(axis=1)
+    epsilon = np.sort(losses)[4] - min(losses) + 1e-9
+    near = scores[np.array(losses) <= min(losses) + epsilon]
+    assert len(near) == 5
+    table = pvf.MultiplicityDisplay.from_estimators(trees, X, y, epsilon=epsilon).to_frame()
+    assert table.index.tolist() == X.index.tolist()
+    np.testing.assert_allclose(table["capacity"], pvf.rashomon_capacity(near), rtol=1e-12)
+    np.testing.assert_allclose(table["lowest"], near[:, :, 1].min(axis=0))
+    np.testing.assert_allclose(table["highest"], near[:, :, 1].max(axis=0))

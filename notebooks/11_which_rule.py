@@ -70,6 +70,7 @@ run.figure("fig-rules-primary")
 # by that rule. Where its lead over the hold-out score holds 0 in its interval, these data don't show
 # that it beats the simpler rule. *For a reviewer:* ask which rule chose the model, and whether a rule
 # without noise was tried. The intervals speak of new data sets like these, not of another hospital.
+# [](../wall.md) has the table as a sheet to print, for γ = 0.1, 0.3 and 0.5.
 
 # %% table="For the wall: what to choose by, for IE at γ = 0.1. The rule of each row is judged on data sets that had no say in it; the last column says how often it is the rule named."
 styled(show.wall_table(full), "rules-wall", index=False)

@@ -18,6 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.config import Config
 
 import studies
+from book.tools.markdown import markdown_table
 from pvf._outputs import write_whole
 from pvf.render import environment
 from studies.kit.claims import claims, in_words, judge, ledger, ledger_text, part_lines
@@ -25,7 +26,8 @@ from studies.kit.results import results_folder
 from studies.kit.verdicts import LABELS, Part
 from studies.pvf2026.clinical import REACHED
 from studies.rules import POWER, RULES_STUDY
-from studies.rules.show import numbers
+from studies.rules.show import numbers, wall_table
+from studies.rules.wall import write_sheets
 
 PAPERS = {
     "zhang2026pvf": "Zhang, Tran and Weng (2026)",
@@ -66,6 +68,15 @@ class Rules(dict):
         n_cohorts = RULES_STUDY.settings.full().n_primary
         self.update(numbers(RULES_STUDY.reference, POWER.reference, n_cohorts))
         return self[name]
+
+
+class Wall(dict):
+    """The table for practitioners in Markdown, for a capacity: ``wall[0.3]``."""
+
+    def __missing__(self, capacity: float) -> str:
+        table = wall_table(RULES_STUDY.reference, f"IE@{capacity:g}")
+        self[capacity] = markdown_table(table.to_dict("records"))
+        return self[capacity]
 
 
 class Printed(dict):
@@ -270,6 +281,7 @@ def add_values(_: Sphinx, config: Config) -> None:
         "count": Counts(),
         "finding": Findings(),
         "rules": Rules(),
+        "wall": Wall(),
         "paper": Printed(),
         "pmv_change": Changes(),
     }
@@ -283,8 +295,16 @@ def write_ledger(app: Sphinx) -> None:
         write_whole(folder / f"claims.{layout}", ledger_text(layout).encode())
 
 
+def write_wall(app: Sphinx) -> None:
+    """Draw the sheets for the wall, to show and to download, before their page is read."""
+    write_sheets(
+        Path(app.srcdir) / "_build" / "wall", RULES_STUDY.reference, RULES_STUDY.committed()[1]
+    )
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
     app.connect("config-inited", add_values)
     app.connect("builder-inited", write_ledger)
+    app.connect("builder-inited", write_wall)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -126,9 +126,11 @@ def load_model(path: str | Path, *, trusted: Sequence[str] = ()) -> SavedModel:
                 f"made it, say so ({' '.join(f'--trust {name}' for name in unknown)})."
             )
         return SavedModel(**skops.loads(content, trusted=[*OURS, *trusted]))
+    except TableError:
+        raise
     except OSError as error:
         raise TableError(f"{path}: cannot be read ({error.strerror}).") from error
-    except (zipfile.BadZipFile, KeyError, TypeError, AttributeError, ImportError) as error:
+    except (zipfile.BadZipFile, LookupError, ValueError, TypeError, AttributeError) as error:
         raise TableError(
             f"{path}: is no model that `pvf select --save` of this version wrote ({error})."
         ) from error

@@ -3,7 +3,7 @@
 import click
 
 from pvf._cli import OneLineGroup
-from pvf.select.cli import example, select
+from pvf.select.cli import apply, columns, example, select
 
 
 @click.group(cls=OneLineGroup)
@@ -11,8 +11,8 @@ def main() -> None:
     """Choose a model on a table of your own."""
 
 
-main.add_command(example)
-main.add_command(select)
+for command in (example, columns, select, apply):
+    main.add_command(command)
 
 
 if __name__ == "__main__":

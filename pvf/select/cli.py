@@ -1,8 +1,11 @@
-"""Command line for a reader's own data: ``pvf select`` and ``example``."""
+"""Command line for a reader's own data: ``select``, ``columns``, ``apply`` and ``example``."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import reduce
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -24,6 +27,10 @@ Examples:
   pvf select german.csv --separator ";" --decimal , --missing -999 \\
       --target verstorben --capacity 0.1 --report bericht.md --report bericht.json
   pvf select patients.csv --target died --capacity 0.1 --pool my_models:candidates
+  pvf columns patients.csv > patients.toml
+  pvf select patients.csv --target died --columns patients.toml --dry-run
+  pvf select patients.csv --target died --capacity 0.1 --save model.skops
+  pvf apply model.skops new_patients.csv --out scores.csv
 
 \b
 Exit codes: 0 done; 1 the data, the pool or a file don't allow it, said in one line; 2 wrong usage.
@@ -52,13 +59,64 @@ def _reports(_: click.Context, __: click.Parameter, given: tuple[Path, ...]) -> 
     return given
 
 
-def _refuse_figures_without_matplotlib(reports: tuple[Path, ...]) -> None:
+def _saved(_: click.Context, __: click.Parameter, given: Path | None) -> Path | None:
+    if given is not None and given.suffix.lower() != ".skops":
+        raise click.BadParameter(f"{given.name!r} must end in .skops.")
+    return given
+
+
+def _refuse_without_extras(reports: tuple[Path, ...], saved: Path | None) -> None:
     drawn = [path.name for path in reports if path.suffix.lower() != ".json"]
     if drawn and find_spec("matplotlib") is None:
         raise click.UsageError(
             f"--report {drawn[0]} has figures, which need Matplotlib: pip install 'pvf[plot]'. "
             "A .json report does without."
         )
+    if saved and find_spec("skops") is None:
+        raise click.UsageError(f"--save {saved.name} needs skops: pip install 'pvf[save]'.")
+
+
+#: How a file is written.
+WRITTEN = [
+    click.option("--separator", callback=_separator, help="One character, or the word tab."),
+    click.option("--encoding", help="Such as utf-8 or cp1252."),
+]
+#: How its cells are read.
+READ = [
+    *WRITTEN,
+    click.option("--decimal", type=click.Choice([".", ","]), help="The decimal mark."),
+    click.option(
+        "--missing", multiple=True, help="Another spelling of a missing value, such as -999."
+    ),
+    click.option(
+        "--missing-spellings",
+        metavar="A,B",
+        callback=lambda _, __, given: None if given is None else tuple(given.split(",")),
+        help="All spellings of a missing value, in place of the usual ones, such as NA,?.",
+    ),
+    click.option(
+        "--censored",
+        type=click.Choice(["limit", "half", "sqrt2"]),
+        default="limit",
+        show_default=True,
+        help="What <0.01 is read as: the limit, half of it, or the limit by √2.",
+    ),
+]
+
+
+def _with(options: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    """Add options to a command, in their order."""
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
+
+
+@contextmanager
+def _faults_of_data() -> Iterator[None]:
+    """Tell what somebody's data don't allow, each fault in a line of its own."""
+    try:
+        yield
+    except TableError as error:
+        lines = (" ".join(line.split()) for line in str(error).splitlines())
+        raise click.ClickException("\n".join(lines)) from error
 
 
 @click.command(epilog=EPILOG)
@@ -75,19 +133,6 @@ def _refuse_figures_without_matplotlib(reports: tuple[Path, ...]) -> None:
 @click.option(
     "--splits", "n_splits", type=click.IntRange(2, 1000), help="20 by default; large tables, fewer."
 )
-@click.option(
-    "--censored",
-    type=click.Choice(["limit", "half", "sqrt2"]),
-    default="limit",
-    show_default=True,
-    help="What <0.01 is read as: the limit, half of it, or the limit by √2.",
-)
-@click.option(
-    "--missing-spellings",
-    metavar="A,B",
-    callback=lambda _, __, given: None if given is None else tuple(given.split(",")),
-    help="All spellings of a missing value, in place of the usual ones, such as NA,?.",
-)
 @click.option("--dry-run", is_flag=True, help="Say what each column is taken for, and stop.")
 @click.option("--positive", help="The outcome's value that is a case, where that is not obvious.")
 @click.option(
@@ -97,6 +142,19 @@ def _refuse_figures_without_matplotlib(reports: tuple[Path, ...]) -> None:
     type=PathTo(dir_okay=False, path_type=Path),
     callback=_reports,
     help="Write a report: .html, .md or .json. May be given several times.",
+)
+@click.option(
+    "--save",
+    "saved",
+    type=PathTo(dir_okay=False, path_type=Path),
+    callback=_saved,
+    help="Save the model for `pvf apply`, to a file that ends in .skops.",
+)
+@click.option(
+    "--columns",
+    "columns_file",
+    type=PathTo(dir_okay=False, path_type=Path),
+    help="Kinds of columns, in a file that `pvf columns` wrote.",
 )
 @click.option(
     "--kind",
@@ -133,12 +191,16 @@ def _refuse_figures_without_matplotlib(reports: tuple[Path, ...]) -> None:
     show_default=True,
     type=Number(0, 1, min_open=True, max_open=True),
 )
-@click.option("--separator", callback=_separator, help="One character, or the word tab.")
-@click.option("--encoding", help="Such as utf-8 or cp1252.")
-@click.option("--decimal", type=click.Choice([".", ","]), help="The decimal mark.")
-@click.option("--missing", multiple=True, help="Another spelling of a missing value, such as -999.")
+@_with(READ)
 @click.option("--seed", default=0, show_default=True, type=SEED)
-@click.option("--jobs", default=1, show_default=True, type=Jobs(), help="Workers; -1 is all cores.")
+@click.option(
+    "--jobs",
+    "n_jobs",
+    default=1,
+    show_default=True,
+    type=Jobs(),
+    help="Workers; -1 is all cores.",
+)
 @click.option(
     "--most-minutes",
     default=15.0,
@@ -146,107 +208,68 @@ def _refuse_figures_without_matplotlib(reports: tuple[Path, ...]) -> None:
     type=Number(0, min_open=True),
     help="A run that would take longer, by a probe before it, is refused.",
 )
-def select(
-    csv: Path,
-    target: str,
-    capacity: float | None,
-    places: float | None,
-    per: float | None,
-    group: str | None,
-    n_splits: int | None,
-    censored: str,
-    missing_spellings: tuple[str, ...] | None,
-    dry_run: bool,
-    positive: str | None,
-    reports: tuple[Path, ...],
-    kinds: dict[str, Any],
-    drop: tuple[str, ...],
-    pool: str,
-    rule: str | None,
-    sigma: float,
-    n_sets: int,
-    validation_share: float,
-    test_share: float,
-    separator: str | None,
-    encoding: str | None,
-    decimal: str | None,
-    missing: tuple[str, ...],
-    seed: int,
-    jobs: int,
-    most_minutes: float,
-) -> None:
+def select(csv: Path, target: str, dry_run: bool, most_minutes: float, **options: Any) -> None:
     """Select a model from your own CSV by three rules, and say what the choice is worth.
 
     The kind of each column is guessed and shown; in each of many splits candidates are fitted on
     60% of the rows, selected by 20%, and judged on 20%. The recommendation and its caveats are
     printed; a report has the rest.
     """
-    if (capacity is None) == (places is None or per is None):
-        raise click.UsageError("Give --capacity, or both --places and --per-week.")
-    if places is not None and per is not None and places > per:
-        raise click.UsageError("--places must not be more than --per-week.")
-    if validation_share + test_share >= 1:
-        raise click.UsageError("--validation-share and --test-share must leave rows for training.")
-    refuse_outputs("'--report'", reports, csv)
-    _refuse_figures_without_matplotlib(reports)
+    reports, saved = options.pop("reports"), options.pop("saved")
+    if not dry_run:
+        _check_settings(options)
+    refuse_outputs("'--report'", reports, *filter(None, (csv, options["columns_file"])))
+    if saved:
+        refuse_outputs("'--save'", (saved,), csv, *reports)
+    _refuse_without_extras(reports, saved)
     from pvf.select.choose import select as select_model  # noqa: PLC0415
     from pvf.select.read import load_own_data  # noqa: PLC0415  takes a second to load
 
     sys.path.insert(0, "")  # a pool may lie in the working directory
-    try:
-        data = load_own_data(
-            csv,
-            target,
-            positive=positive,
-            kinds=kinds,
-            drop=drop,
-            separator=separator,
-            encoding=encoding,
-            decimal=decimal,
-            missing=missing,
-            missing_spellings=missing_spellings,
-            censored=censored,
-            group=group,
-        )
+    reading = {name: options.pop(name) for name in READING}
+    with _faults_of_data():
+        data = load_own_data(csv, target, **reading)
         _show_columns(data)
         if dry_run:
             return
-        selection = select_model(
-            data,
-            capacity=capacity,
-            places=places,
-            per=per,
-            n_splits=n_splits,
-            pool=pool,
-            rule=rule,  # type: ignore[arg-type]
-            sigma=sigma,
-            n_sets=n_sets,
-            validation_share=validation_share,
-            test_share=test_share,
-            seed=seed,
-            n_jobs=jobs,
-            most_minutes=most_minutes,
-        )
-    except TableError as error:
-        lines = (" ".join(line.split()) for line in str(error).splitlines())
-        raise click.ClickException("\n".join(lines)) from error
+        selection = select_model(data, **options, most_minutes=most_minutes)
     _show_recommendation(selection)
-    _write_reports(selection, reports)
+    _write(selection, reports, saved)
 
 
-def _write_reports(selection: Any, paths: tuple[Path, ...]) -> None:
-    """Write each report by itself; say in the end which ones are missing."""
+#: Options that say how the file is read; the others say how a model is selected.
+READING = (
+    *("separator", "encoding", "decimal", "missing", "missing_spellings", "censored"),
+    *("positive", "kinds", "drop", "group", "columns_file"),
+)
+
+
+def _check_settings(options: dict[str, Any]) -> None:
+    """Refuse settings that go together in no way."""
+    places, per = options["places"], options["per"]
+    if (options["capacity"] is None) == (places is None or per is None):
+        raise click.UsageError("Give --capacity, or both --places and --per-week.")
+    if places is not None and per is not None and places > per:
+        raise click.UsageError("--places must not be more than --per-week.")
+    if options["validation_share"] + options["test_share"] >= 1:
+        raise click.UsageError("--validation-share and --test-share must leave rows for training.")
+
+
+def _write(selection: Any, reports: tuple[Path, ...], saved: Path | None) -> None:
+    """Write each report, and the model, by itself; say in the end which ones are missing."""
     from pvf.select.report import write_report  # noqa: PLC0415  takes a second to load
+    from pvf.select.saved import save_model  # noqa: PLC0415
 
+    writers: list[tuple[str, Any, Path]] = [("report", write_report, path) for path in reports]
     failed, written = [], []
-    for path in paths:
+    for what, write, path in [*writers, *([("model", save_model, saved)] if saved else [])]:
         try:
-            write_report(selection, path)
-        except Exception as error:  # whatever it is, the other reports are worth having
+            write(selection, path)
+        except Exception as error:  # whatever it is, the other files are worth having
             failed.append(f"{path} cannot be written ({_reason(error)})")
         else:
             written.append(str(path))
-            say(f"report: {path}")
+            say(f"{what}: {path}")
     if failed:
         said = f"{'; '.join(failed)}. Written: {', '.join(written) or 'none'}."
         raise click.ClickException(on_console(said))
@@ -290,6 +313,61 @@ def _show_recommendation(selection: Any) -> None:
     say("Caveats:")
     for weight, caveat in zip(said.weights, said.caveats, strict=True):
         say(f"- {weight}: {caveat}")
+
+
+@click.command()
+@click.argument("csv", type=PathTo(path_type=Path))
+@_with(READ)
+def columns(csv: Path, decimal: str | None, censored: str, **options: Any) -> None:
+    """Write what each column is taken for as TOML, to change and give to `select --columns`."""
+    from pvf.select.columns_file import columns_as_toml  # noqa: PLC0415
+    from pvf.select.csv_table import read_csv_table  # noqa: PLC0415
+
+    with _faults_of_data():
+        table = read_csv_table(csv, **options)
+        reading = {"decimal": decimal, "censored": censored, "separator": table.separator}
+        click.echo(columns_as_toml(table.frame, csv.name, **reading), nl=False)
+
+
+@click.command()
+@click.argument("model", type=PathTo(dir_okay=False, path_type=Path))
+@click.argument("csv", type=PathTo(path_type=Path))
+@click.option(
+    "--out",
+    required=True,
+    type=PathTo(dir_okay=False, path_type=Path),
+    help="Where the scores are written, as CSV.",
+)
+@click.option(
+    "--trust",
+    multiple=True,
+    metavar="MODULE.CLASS",
+    help="A kind of object in the model's file that is not this library's.",
+)
+@_with(WRITTEN)
+def apply(model: Path, csv: Path, out: Path, trust: tuple[str, ...], **options: Any) -> None:
+    """Score new patients with a model that `select --save` saved.
+
+    The new file has columns of the same names, written in the same way; what it has besides is
+    left alone. Scores rank patients: give the places to the highest.
+    """
+    refuse_outputs("'--out'", (out,), csv, model)
+    from pvf.select.csv_table import read_csv_table  # noqa: PLC0415
+    from pvf.select.saved import load_model, new_scores  # noqa: PLC0415  takes a second to load
+
+    if trust:
+        sys.path.insert(0, "")
+    with _faults_of_data():
+        saved = load_model(model, trusted=trust)
+        table = read_csv_table(csv, **options, missing_spellings=())
+        scores, notes = new_scores(saved, table)
+    say(f"{model.name}: '{saved.name}', made from {saved.made_from}")
+    say(f"  {saved.headline}")
+    say(f"{csv.name}: {len(scores)} rows, {int((scores['flagged'] == 'yes').sum())} flagged")
+    for note in (*table.notes, *notes):
+        say(f"  note: {note}")
+    write_whole(out, scores.to_csv().encode())
+    say(f"scores: {out}")
 
 
 @click.command()

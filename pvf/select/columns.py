@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pvf.select.csv_table import TableError, closest, refuse_all
+from pvf.select.csv_table import TableError, closest, quoted, refuse_all
 from pvf.select.disguise import CENSORED, NOTHING, Disguise, plain_number, undisguised
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "feature_frame",
     "guess_columns",
     "kinds_frame",
+    "misfits",
     "parse_kinds",
 ]
 
@@ -141,6 +142,7 @@ def guess_columns(
     decimal: str | None = None,
     separator: str = ",",
     censored: str = "limit",
+    faults: list[str] | None = None,
 ) -> list[Column]:
     """Guess what kind each column of text is.
 
@@ -158,6 +160,8 @@ def guess_columns(
     censored : {"limit", "half", "sqrt2"}, default="limit"
         What a value below a limit, such as <0.01, is read as: the limit, half of it, or the limit
         by √2. A value above one, such as >90, is always read as the limit.
+    faults : list of str, optional
+        Takes what would be raised for a column; the column is left out.
 
     Returns
     -------
@@ -191,14 +195,17 @@ def guess_columns(
         raise TableError(f"decimal must be '.' or ',', got {decimal!r}.")
     if censored not in CENSORED:
         raise TableError(f"censored is {censored!r}; it takes {', '.join(CENSORED)}.")
-    columns, faults = [], []
+    columns, found = [], []
     for name in frame.columns:
         try:
             columns.append(_guess(frame[name], given.get(name), decimal, separator, censored))
         except TableError as error:
-            faults.append(str(error))
-    refuse_all(faults)
-    _refuse_mixed_notation(frame, columns, decimal)
+            found.append(str(error))
+    found += _in_mixed_notation(frame, columns, decimal)
+    if faults is None:
+        refuse_all(found)
+    else:
+        faults += found
     return columns
 
 
@@ -472,7 +479,8 @@ def _given_numbers(kind: str, values: list[str], notation: str, made: dict[str, 
     """Make a column numeric or ordinal because its reader says so."""
     name = made["name"]
     if not notation and kind == "numeric" and all(_ISO_DATE.fullmatch(v) for v in values):
-        _refuse_impossible_dates(name, values)
+        if impossible := [value for value in values if not _is_date(value)]:
+            raise TableError(f"Column {name!r} holds {impossible[0]!r}, which is no date.")
         return Column(kind="numeric", why="given by you: days", **{**made, "notation": "date"})
     if not notation and kind == "ordinal":
         order = _own_order(tuple(values))
@@ -531,14 +539,14 @@ def _notation(name: str, values: list[str], decimal: str | None, separator: str)
         number = either.replace(",", "")
         raise TableError(
             f"Column {name!r} holds {either!r}, which may be {number} or {either.replace(',', '.')}"
-            "; say which mark is decimal, '.' or ','."
+            "; say which mark is decimal (--decimal . or --decimal ,)."
         )
     return "dot" if as_dot else "comma" if as_comma else ""
 
 
-def _refuse_mixed_notation(
+def _in_mixed_notation(
     frame: pd.DataFrame, columns: Sequence[Column], decimal: str | None
-) -> None:
+) -> Iterator[str]:
     """Refuse 1.234 where another column has decimal commas: it may be a thousand."""
     comma = [column.name for column in columns if column.notation == "comma"]
     if decimal is not None or not comma:
@@ -548,9 +556,10 @@ def _refuse_mixed_notation(
         if column.notation == "dot" and any("." in value for value in values):
             dotted = [value for value in values if "." in value]
             if all(_EITHER_DOT.fullmatch(value) for value in dotted):
-                raise TableError(
+                yield (
                     f"Column {column.name!r} holds {dotted[0]!r}, and column {comma[0]!r} has "
-                    "decimal commas, so it may be a thousand; say which mark is decimal."
+                    "decimal commas, so it may be a thousand; say which mark is decimal "
+                    "(--decimal . or --decimal ,)."
                 )
 
 
@@ -575,16 +584,16 @@ def _refuse_infinite(name: str, values: list[str], numbers: NDArray[np.float64])
     if infinite:
         raise TableError(
             f"Column {name!r} holds {infinite[0]!r}; a number must be finite: correct it, or "
-            f"declare it missing (--missing {infinite[0]})."
+            f"declare it missing (--missing {quoted(infinite[0])})."
         )
 
 
-def _refuse_impossible_dates(name: str, values: list[str]) -> None:
-    for value in values:
-        try:
-            pd.Timestamp(value)
-        except ValueError as error:
-            raise TableError(f"Column {name!r} holds {value!r}, which is no date.") from error
+def _is_date(value: str) -> bool:
+    try:
+        pd.Timestamp(value)
+    except ValueError:
+        return False
+    return bool(_ISO_DATE.fullmatch(value))
 
 
 def _is_dot(value: str) -> bool:
@@ -619,7 +628,7 @@ def _refuse_nearly_numbers(name: str, counts: pd.Series, values: list[str]) -> N
     if not odd:
         raise TableError(
             f"Column {name!r} holds {_in_two_notations(values)}; correct that, say which mark is "
-            f"decimal, '.' or ',', or give its kind (--kind {name}=nominal, --drop {name})."
+            f"decimal (--decimal . or --decimal ,), or give its kind ({_ways_out(name)})."
         )
     n_numbers = len(values) - len(odd)
     share = 1 - counts[odd].sum() / counts.sum()
@@ -627,9 +636,13 @@ def _refuse_nearly_numbers(name: str, counts: pd.Series, values: list[str]) -> N
         return
     raise TableError(
         f"Column {name!r} holds numbers in {100 * share:.3g}% of its rows and {odd[0]!r} in "
-        f"{counts[odd[0]]}; correct that, declare it missing (--missing {odd[0]}), or give the "
-        f"column's kind (--kind {name}=nominal, --drop {name})."
+        f"{counts[odd[0]]}; correct that, declare it missing (--missing {quoted(odd[0])}), or "
+        f"give the column's kind ({_ways_out(name)})."
     )
+
+
+def _ways_out(name: str) -> str:
+    return f"--kind {quoted(f'{name}=nominal')}, --drop {quoted(name)}"
 
 
 def _own_order(levels: Sequence[str]) -> list[str]:
@@ -672,4 +685,60 @@ def _feature(column: pd.Series, about: Column) -> pd.Series:
     if about.kind == "ordinal":
         rank = {_folded(level): float(i) for i, level in enumerate(about.levels)}
         return column.map({v: rank[_folded(v)] for v in values}).astype(float)
-    return column.map(_spellings(values, present.value_counts()))
+    known = {_folded(level): level for level in about.levels}
+    return column.map({v: known[_folded(v)] for v in values})
+
+
+def misfits(column: pd.Series, about: Column) -> Iterator[str]:
+    """Say which cells of new rows cannot be read as a column was read before.
+
+    Parameters
+    ----------
+    column : Series of str
+        Indexed by the file's line; NaN where there is none.
+    about : Column
+        A feature, as it was read before.
+
+    Yields
+    ------
+    str
+        One sentence for all wrong cells, with the first of them and its line.
+
+    Examples
+    --------
+    >>> (ward,) = guess_columns(pd.DataFrame({"ward": ["north", "south", "north"]}))
+    >>> for fault in misfits(pd.Series(["South", "nord"], index=[2, 3], name="ward"), ward):
+    ...     print(fault)
+    Column 'ward' holds 'nord' in line 3; it takes north, south.
+    """
+    present = column.dropna()
+    wrong = [value for value in present.unique() if not _fits(value, about)]
+    if wrong:
+        lines = present.index[present.isin(wrong)]
+        more = f" (and {len(lines) - 1} more like it)" if len(lines) > 1 else ""
+        levels = about.levels if about.kind == "nominal" or not about.notation else ()
+        takes = ", ".join(f"{level:g}" if isinstance(level, float) else level for level in levels)
+        example = f", such as {about.disguise.example}" if about.disguise else ""
+        numbers = {"comma": "numbers with a decimal comma", "date": "dates such as 2024-01-31"}
+        yield (
+            f"Column {about.name!r} holds {present[lines[0]]!r} in line {lines[0]}{more}; it takes "
+            f"{takes or numbers.get(about.notation, 'numbers') + example}."
+        )
+
+
+def _fits(value: str, about: Column) -> bool:
+    """Whether a cell can be read as its column was."""
+    try:
+        plain = plain_number(value, about.disguise) if about.disguise else value
+    except TableError:
+        return False
+    if not about.notation:
+        return _folded(plain) in {_folded(level) for level in about.levels}
+    if plain.lower() in MISSING_AMONG_NUMBERS:
+        return True
+    if about.notation == "date":
+        return _is_date(plain)
+    if not (_is_comma if about.notation == "comma" else _is_dot)(plain):
+        return False
+    number = _numbers([plain], about.notation)[0]
+    return bool(np.isfinite(number)) and (about.kind != "nominal" or number in about.levels)

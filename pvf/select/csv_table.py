@@ -20,7 +20,7 @@ import pandas as pd
 
 from pvf._text import on_console, one_line, shortened
 
-__all__ = ["CsvTable", "TableError", "closest", "read_csv_table", "refuse_all"]
+__all__ = ["CsvTable", "TableError", "closest", "quoted", "read_csv_table", "refuse_all"]
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 #: How a value that isn't there is written, in lower case.
@@ -56,6 +56,8 @@ class CsvTable:
         Text in every cell, stripped; NaN where the file has none. Indexed by the file's line.
     separator, encoding : str
         What the file was read with.
+    missing : tuple of str
+        The spellings of a missing value, in lower case.
     notes : tuple of str
         What a reader should know about how it was read.
     """
@@ -63,6 +65,7 @@ class CsvTable:
     frame: pd.DataFrame
     separator: str
     encoding: str
+    missing: tuple[str, ...] = MISSING
     notes: tuple[str, ...] = ()
 
 
@@ -163,7 +166,8 @@ def read_csv_table(
         f"missing, say so (--missing {min(marks)})."
         for name, marks in kept.items()
     ]
-    return CsvTable(frame, separator, used_encoding, (*notes, *header_notes, *kept_notes))
+    notes = (*notes, *header_notes, *kept_notes)
+    return CsvTable(frame, separator, used_encoding, tuple(sorted(gone)), notes)
 
 
 def closest(name: str, known: Iterable[str]) -> str:
@@ -180,6 +184,17 @@ def closest(name: str, known: Iterable[str]) -> str:
     meant = f"did you mean {lowered[near[0]]!r}? " if near else ""
     shown = ", ".join(known[:30]) + (f" and {len(known) - 30} more" if len(known) > 30 else "")
     return f"{meant}{'T' if meant else 't'}here are: {shown}"
+
+
+def quoted(text: str) -> str:
+    """Return a value as it is typed on a command line.
+
+    Examples
+    --------
+    >>> print(quoted("age"), quoted("date of death"))
+    age "date of death"
+    """
+    return f'"{text}"' if re.search(r"[^\w=.,:+-]", text) else text
 
 
 def _lowered(mark: str) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pvf.select.csv_table import TableError
+from pvf.select.csv_table import TableError, quoted
 
 __all__ = ["CENSORED", "NOTHING", "Disguise", "plain_number", "undisguised"]
 
@@ -113,7 +113,7 @@ def undisguised(name: str, values: Sequence[str], censored: str) -> Disguise | N
         shown = " and ".join(repr(value) for value in list(units.values())[:2])
         raise TableError(
             f"Column {name!r} holds {shown}: numbers of different units, or with a unit in some "
-            f"rows only; write one unit in all, or leave it out (--drop {name})."
+            f"rows only; write one unit in all, or leave it out (--drop {quoted(name)})."
         )
     example = limited[0] if limited else odd[0]
     return Disguise(next(iter(units)), censored if limited else "", example)

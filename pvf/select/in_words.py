@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pvf.select.candidates import MixedEncoder
 from pvf.select.columns import Column
+from pvf.select.splits import score_of
 
-__all__ = ["model_in_words", "worked_person"]
+__all__ = ["columns_used", "cut_off", "model_in_words", "worked_person"]
 
 
 def model_in_words(model: Any) -> list[str]:
@@ -41,7 +43,10 @@ def model_in_words(model: Any) -> list[str]:
         lines = list(_of_tree(encoder, classifier))
     else:
         return [f"A {type(classifier).__name__} of {', '.join(map(_name, encoder.columns))}."]
-    gaps = [f"{_name(c)} {m:.4g}" for c, m in zip(_numbers(encoder), encoder.medians_, strict=True)]
+    gaps = [
+        f"{_name(c)} {_written(c, m)}"
+        for c, m in zip(_numbers(encoder), encoder.medians_, strict=True)
+    ]
     gaps += [
         f"{c.name} {c.levels[mode]}"
         for c, mode in zip(_nominal(encoder), encoder.modes_, strict=True)
@@ -49,7 +54,25 @@ def model_in_words(model: Any) -> list[str]:
     return [*lines, f"A missing value is taken for: {', '.join(gaps)}."]
 
 
-def worked_person(model: Any, X: pd.DataFrame) -> str:
+def columns_used(model: Any, names: Sequence[str]) -> list[str]:
+    """Return which columns a model looks at: all of them, unless it begins with a `MixedEncoder`.
+
+    Parameters
+    ----------
+    model : estimator
+    names : sequence of str
+        Of all columns.
+
+    Returns
+    -------
+    list of str
+    """
+    encoder = model.steps[0][1] if isinstance(model, Pipeline) else None
+    own = [c.name for c in encoder.columns] if isinstance(encoder, MixedEncoder) else names
+    return list(own)
+
+
+def worked_person(model: Any, X: pd.DataFrame, columns: Sequence[Column]) -> str:
     """Return the score and label of a person with the middle values of a table, whom nobody is.
 
     Parameters
@@ -57,6 +80,8 @@ def worked_person(model: Any, X: pd.DataFrame) -> str:
     model : estimator
         Fitted.
     X : DataFrame of shape (n_samples, n_features)
+    columns : sequence of Column
+        The table's.
 
     Returns
     -------
@@ -64,19 +89,60 @@ def worked_person(model: Any, X: pd.DataFrame) -> str:
         With the values that the model looks at, eight at most.
     """
     middle = {
-        name: X[name].median() if X[name].dtype.kind == "f" else X[name].mode().iloc[0]
+        name: X[name].quantile(interpolation="lower")
+        if X[name].dtype.kind == "f"
+        else X[name].mode().iloc[0]
         for name in X
     }
     row = pd.DataFrame([middle]).astype(X.dtypes.to_dict())
-    encoder = model.steps[0][1] if isinstance(model, Pipeline) else None
-    names = [c.name for c in encoder.columns] if isinstance(encoder, MixedEncoder) else list(X)
-    values = (f"{middle[n]:.4g}" if isinstance(middle[n], float) else middle[n] for n in names[:8])
-    shown = ", ".join(f"{name} {value}" for name, value in zip(names[:8], values, strict=True))
+    names = columns_used(model, list(X))
+    about = {column.name: column for column in columns}
+    shown = ", ".join(f"{name} {_written(about[name], middle[name])}" for name in names[:8])
     flagged = "flagged" if np.asarray(model.predict(row))[0] == 1 else "not flagged"
     score = ""
     if hasattr(model, "predict_proba"):
         score = f"score {model.predict_proba(row)[0, 1]:.3f}, "
     return f"A patient in the middle of each column ({shown}): {score}{flagged}."
+
+
+def cut_off(model: Any, X: pd.DataFrame, capacity: float) -> str:
+    """Return from which score on rows get a place, where these rows are all that there are.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    X : DataFrame of shape (n_samples, n_features)
+    capacity : float in (0, 1]
+
+    Returns
+    -------
+    str
+        With the number of rows that share the last place, where several do.
+    """
+    scores = score_of(model, X)
+    n_places = max(1, round(capacity * len(X)))
+    lowest = np.sort(scores)[-n_places]
+    n_above, n_equal = int((scores > lowest).sum()), int((scores == lowest).sum())
+    shared = f"; {n_equal} rows share the last {n_places - n_above} of these places"
+    return (
+        f"The highest {n_places} of the {len(X)} scores of these rows are {lowest:.3f} or more"
+        f"{shared if n_above + n_equal > n_places else ''}."
+    )
+
+
+def _written(column: Column, value: Any) -> str:
+    """Return a value of the feature frame as the file has it: of ranked words, the word."""
+    if column.kind == "ordinal" and isinstance(column.levels[0], str):
+        ends = {column.levels[math.floor(value)], column.levels[math.ceil(value)]}
+        return " or ".join(sorted(ends, key=column.levels.index))  # a median may lie between
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _threshold(column: Column, cut: float) -> str:
+    """Return the last value below a tree's threshold, which lies between two ranks of words."""
+    ranked = column.kind == "ordinal" and isinstance(column.levels[0], str)
+    return _written(column, float(math.floor(cut)) if ranked else cut)
 
 
 def _numbers(encoder: MixedEncoder) -> list[Column]:
@@ -120,7 +186,7 @@ def _of_logistic(encoder: MixedEncoder, classifier: LogisticRegression) -> Itera
 
 
 def _of_tree(encoder: MixedEncoder, classifier: DecisionTreeClassifier) -> Iterator[str]:
-    tree, terms = classifier.tree_, _terms(encoder)
+    tree, terms, numbers = classifier.tree_, _terms(encoder), _numbers(encoder)
 
     def walk(node: int, depth: int) -> Iterator[str]:
         indent = "· " * depth
@@ -128,8 +194,10 @@ def _of_tree(encoder: MixedEncoder, classifier: DecisionTreeClassifier) -> Itera
             share = float(tree.value[node][0][1] / tree.value[node][0].sum())
             yield f"{indent}{'flag' if share > 0.5 else 'do not flag'} (score {share:.2f})"
             return
-        term, cut = terms[tree.feature[node]], tree.threshold[node]
-        yes, no = f"{term} at most {cut:.4g}", f"{term} above {cut:.4g}"
+        place, cut = tree.feature[node], float(tree.threshold[node])
+        term = terms[place]
+        said = f"{cut:.4g}" if place >= len(numbers) else _threshold(numbers[place], cut)
+        yes, no = f"{term} at most {said}", f"{term} above {said}"
         if " is " in term:
             yes, no = term.replace(" is ", " is not ", 1), term
         yield f"{indent}if {yes}:"

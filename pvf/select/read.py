@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
 from pvf.select.columns import FEATURES, Column, feature_frame, guess_columns, parse_kinds
-from pvf.select.csv_table import TableError, closest, read_csv_table, refuse_all
+from pvf.select.columns_file import read_columns, without_guesses
+from pvf.select.csv_table import TableError, closest, quoted, read_csv_table, refuse_all
 
 __all__ = ["FEWEST_CASES", "WEIGHTS", "Caution", "OwnData", "load_own_data", "separation"]
 
@@ -102,6 +103,8 @@ class OwnData:
         What was done on reading, in words.
     warnings : tuple of Caution
         What may spoil the result, the weightiest first.
+    missing : tuple of str
+        The spellings of a missing value, in lower case.
     persons : ndarray of int of shape (n_samples,), or None
         Whose row each is, where persons have several; splits and counts go by person then.
     group : str
@@ -117,6 +120,7 @@ class OwnData:
     positive: str
     notes: tuple[str, ...] = ()
     warnings: tuple[Caution, ...] = ()
+    missing: tuple[str, ...] = ()
     persons: NDArray[np.intp] | None = None
     group: str = ""
 
@@ -153,6 +157,7 @@ def load_own_data(
     positive: Any = None,
     kinds: Any = None,
     drop: Any = (),
+    columns_file: str | Path | None = None,
     group: Any = None,
     separator: str | None = None,
     encoding: str | None = None,
@@ -178,6 +183,9 @@ def load_own_data(
         whose kind is given is not checked for being a copy of the outcome.
     drop : str or sequence of str
         Columns to leave out.
+    columns_file : path-like, optional
+        Kinds of columns as `pvf.select.columns_file.columns_as_toml` writes them; those that are
+        not what is guessed count as given, where ``kinds`` says nothing else.
     group : str, optional
         The column that says whose row each is; ``"none"`` where every row is a person of its own.
         By default an identifier that repeats, found by its name or values.
@@ -197,8 +205,8 @@ def load_own_data(
     TableError
         The file or a column cannot be read; there is no such target, it has one value, more than
         two, or is a number; the smaller class has fewer than `FEWEST_CASES` persons; a column
-        copies the outcome; no column is left to predict from. All faults of the columns are listed
-        at once.
+        copies the outcome; no column is left to predict from. All faults of the outcome and of the
+        columns are listed at once.
     """
     table = read_csv_table(
         path,
@@ -208,20 +216,28 @@ def load_own_data(
         missing_spellings=missing_spellings,
     )
     frame, notes = table.frame, list(table.notes)
-    target, given = _named(frame, target, kinds, drop)
-    if group is not None and _squeezed(group) in frame.columns:
-        given.setdefault(_squeezed(group), "identifier")
-    y, positive, target_notes = _outcome(frame[target], positive)
-    frame, y = frame[y >= 0], y[y >= 0]
-    reading: dict[str, Any] = {"kinds": given, "decimal": decimal, "separator": table.separator}
+    reading: dict[str, Any] = {"decimal": decimal, "separator": table.separator}
     reading["censored"] = censored
-    columns = guess_columns(frame.drop(columns=target), **reading)
+    listed = read_columns(columns_file) if columns_file else {}
+    given = without_guesses(frame, listed, **reading)
+    given.pop(_squeezed(target), None)  # the file lists all columns
+    target, given = _named(frame, target, given | parse_kinds(kinds or {}), drop, group)
+    reading["kinds"] = given
+    try:
+        y, positive, target_notes = _outcome(frame[target], positive)
+    except TableError as error:  # told together with the faults of the columns
+        faults = [str(error)]
+        guess_columns(frame.drop(columns=target), **reading, faults=faults)
+        refuse_all(faults)
+    faults = []
+    frame, y = frame[y >= 0], y[y >= 0]
+    columns = guess_columns(frame.drop(columns=target), **reading, faults=faults)
     frame, y, doubles = _without_doubles(frame, y, columns)
     if doubles:  # the counts are those of the rows that are left
-        columns = guess_columns(frame.drop(columns=target), **reading)
+        columns = guess_columns(frame.drop(columns=target), **reading, faults=[])
     group, persons = _persons(frame, columns, group)
     X = feature_frame(frame, columns)
-    faults = [*_few(y, persons, target, positive), *_no_feature(X, columns, target)]
+    faults += [*_few(y, persons, target, positive), *_no_feature(X, columns, target)]
     refuse_all([*faults, *_copies(X, y, target, [c for c in columns if c.guessed])])
     return OwnData(
         name=Path(path).name,
@@ -235,12 +251,15 @@ def load_own_data(
         warnings=tuple(
             sorted(_cautions(frame, X, y, columns, group), key=lambda caution: caution.rank)
         ),
+        missing=table.missing,
         persons=persons,
         group=group,
     )
 
 
-def _named(frame: pd.DataFrame, target: Any, kinds: Any, drop: Any) -> tuple[str, dict[str, Any]]:
+def _named(
+    frame: pd.DataFrame, target: Any, kinds: Mapping[str, Any], drop: Any, group: Any
+) -> tuple[str, dict[str, Any]]:
     """Return the target's name and the given kinds; refuse all names that no column has."""
     if isinstance(target, bool) or not isinstance(target, str | int | float):
         raise TableError(f"target must be a column's name, got {target!r}.")
@@ -253,9 +272,16 @@ def _named(frame: pd.DataFrame, target: Any, kinds: Any, drop: Any) -> tuple[str
         for name in dropped
         if _squeezed(name) not in frame.columns
     ]
-    given: dict[str, Any] = {
-        _squeezed(name): kind for name, kind in parse_kinds(kinds or {}).items()
-    }
+    given: dict[str, Any] = {_squeezed(name): kind for name, kind in kinds.items()}
+    faults += [
+        f"kinds names column {name!r}; {closest(name, frame.columns)}."
+        for name in given
+        if name not in frame.columns
+    ]
+    if group is not None and _squeezed(group) in frame.columns:
+        given.setdefault(_squeezed(group), "identifier")
+    elif group is not None and _squeezed(group) != "none":
+        faults.append(f"group names column {group!r}; {closest(_squeezed(group), frame.columns)}.")
     given |= {_squeezed(name): "ignored" for name in dropped}
     if target in given:
         faults.append(f"column {target!r} is the target; it takes no kind.")
@@ -271,8 +297,6 @@ def _persons(
         return "", None
     if group is not None:
         name = _squeezed(group)
-        if name not in frame.columns:
-            raise TableError(f"group names column {group!r}; {closest(name, frame.columns)}.")
     else:
         repeating = [
             column
@@ -455,14 +479,9 @@ def _copies(
             continue
         yield (
             f"Column {name!r} {how}, so it may have been known only afterwards; leave it out "
-            f"(--drop {_quoted(name)}), or give its kind (--kind "
-            f"{_quoted(f'{name}={column.kind}')}) if it is a true feature."
+            f"(--drop {quoted(name)}), or give its kind (--kind "
+            f"{quoted(f'{name}={column.kind}')}) if it is a true feature."
         )
-
-
-def _quoted(text: str) -> str:
-    """Return a value as it is typed on a command line."""
-    return f'"{text}"' if re.search(r"[^\w=.,:+-]", text) else text
 
 
 def _cautions(
@@ -500,14 +519,14 @@ def _of_repeats(column: Column, n_rows: int, group: str) -> Caution:
     return Caution(
         1 if group else 0,
         f"{repeats}rows of one person may stand on both sides of a split, which flatters every "
-        f"model. If its values are persons, say so (--group {_quoted(column.name)}).",
+        f"model. If its values are persons, say so (--group {quoted(column.name)}).",
     )
 
 
 def _of_feature(column: Column, values: pd.Series, y: NDArray[np.intp]) -> Iterator[Caution]:
     name = column.name
     known = (
-        f"make sure that it is known before the outcome, or leave it out (--drop {_quoted(name)})."
+        f"make sure that it is known before the outcome, or leave it out (--drop {quoted(name)})."
     )
     apart, presence = separation(values, y), _presence(values, y)
     if presence >= SUSPICIOUS_AUC:

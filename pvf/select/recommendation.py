@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pvf.select.choose import RULES, Selection
-from pvf.select.in_words import model_in_words, worked_person
+from pvf.select.in_words import cut_off, model_in_words, worked_person
 from pvf.select.read import Caution
 
 __all__ = ["Recommendation", "recommend"]
@@ -71,7 +71,11 @@ def recommend(selection: Selection) -> Recommendation:
         usable=usable,
         headline=headline,
         reasons=tuple(_reasons(selection)),
-        model_in_words=(*model_in_words(fitted), worked_person(fitted, selection.data.X)),
+        model_in_words=(
+            *model_in_words(fitted),
+            cut_off(fitted, selection.data.X, selection.settings["capacity"]),
+            worked_person(fitted, selection.data.X, selection.data.columns),
+        ),
         caveats=tuple(caution.text for caution in cautions),
         weights=tuple(weights[caution.rank] for caution in cautions),
     )

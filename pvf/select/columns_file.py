@@ -1,0 +1,138 @@
+"""Kinds of columns in a TOML file, to be read, changed and given back."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pvf._text import one_line
+from pvf.select.columns import Column, guess_columns
+from pvf.select.csv_table import TableError, quoted
+
+__all__ = ["columns_as_toml", "read_columns", "without_guesses"]
+
+HEAD = """\
+# What each column of {name} is taken for. Change what is wrong, then
+#   pvf select {name} --columns THIS_FILE --target ... --capacity ...
+# Kinds: numeric, nominal, ordinal, or a list of an ordinal column's levels from lowest to highest;
+# left out are identifier, date, text, constant and ignored. The target's line counts for nothing.
+# A column that cannot be read stands behind a #: take that away, and give its kind.
+[columns]
+"""
+
+
+def columns_as_toml(frame: pd.DataFrame, name: str, **reading: Any) -> str:
+    r"""Guess the kind of each column, and write it as TOML with the reason behind it.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Text, NaN where there is none.
+    name : str
+        The file's.
+    **reading
+        As `pvf.select.columns.guess_columns` takes it.
+
+    Returns
+    -------
+    str
+        A column that cannot be read is a comment, so that it is refused until somebody says more.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"grade": ["low", "high", "low", "medium"]})
+    >>> print(columns_as_toml(frame, "a.csv").splitlines()[-1])
+    "grade" = ["low", "medium", "high"]  # levels with an order of their own: low < medium < high
+    """
+    lines = []
+    for column in frame.columns:
+        guessed, why = _guessed(frame[[column]], reading)
+        kind = _listed(guessed) if guessed else "ignored"
+        value = _string(kind) if isinstance(kind, str) else f"[{', '.join(map(_string, kind))}]"
+        comment = "" if guessed else "# "
+        lines.append(f"{comment}{_string(column)} = {value}  # {one_line(why)}")
+    return HEAD.format(name=quoted(one_line(name))) + "\n".join(lines) + "\n"
+
+
+def read_columns(path: str | Path) -> dict[str, str | list[str]]:
+    """Read a file that `columns_as_toml` wrote and somebody changed.
+
+    Parameters
+    ----------
+    path : path-like
+
+    Returns
+    -------
+    dict
+        Of columns to kinds, as `pvf.select.columns.guess_columns` takes them.
+
+    Raises
+    ------
+    TableError
+        The file cannot be read, is no TOML, or has no ``[columns]`` of kinds.
+    """
+    try:
+        content = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise TableError(f"{path}: cannot be read ({error.strerror}).") from error
+    except ValueError as error:  # no TOML, or no UTF-8
+        raise TableError(f"{path}: is no TOML ({error}).") from error
+    kinds = content.get("columns")
+    if set(content) != {"columns"} or not isinstance(kinds, dict):
+        raise TableError(f"{path}: takes one table, [columns], as `pvf columns` writes it.")
+    for name, kind in kinds.items():
+        levels = kind if isinstance(kind, list) else [kind]
+        if not levels or not all(isinstance(level, str) for level in levels):
+            raise TableError(f"{path}: {name!r} is {kind!r}; it takes a kind or a list of levels.")
+    return kinds
+
+
+def without_guesses(
+    frame: pd.DataFrame, listed: Mapping[str, Any], **reading: Any
+) -> dict[str, Any]:
+    """Return of listed kinds those that are not what is guessed: the reader's own word.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        As in `columns_as_toml`.
+    listed : mapping
+        From `read_columns`.
+    **reading
+        As in `columns_as_toml`.
+
+    Returns
+    -------
+    dict
+        A column whose line nobody changed is still checked as one that was guessed.
+    """
+    own = {}
+    for name, kind in listed.items():
+        guessed = _guessed(frame[[name]], reading)[0] if name in frame.columns else None
+        if guessed is None or _listed(guessed) != kind:
+            own[name] = kind
+    return own
+
+
+def _guessed(frame: pd.DataFrame, reading: Mapping[str, Any]) -> tuple[Column | None, str]:
+    try:
+        (column,) = guess_columns(frame, **reading)
+    except TableError as error:
+        return None, str(error)
+    return column, column.why
+
+
+def _listed(column: Column) -> str | list[str]:
+    """Return a kind, or the levels of an ordinal column of words."""
+    words = column.kind == "ordinal" and not column.notation
+    return list(column.levels) if words else column.kind
+
+
+def _string(text: str) -> str:
+    """Return a TOML string: what is not plain is written by its number."""
+    plain = (c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in text)
+    return f'"{"".join(plain)}"'

@@ -12,10 +12,11 @@
 # {cite:t}`zhang2026pvf` compare one rule with one other on two data sets. Over many data sets, which
 # rule chooses good models, and does noise have to be in it?
 #
-# **{glue:text}`rules_answer`.** With the papers' trees, 120 people and treatment for a tenth of them,
-# PVF at σ = 0.3 less the {term}`hold-out score <traditional method>` is {glue:text}`rules_difference` of the way from a candidate
-# at random to the best one, over {glue:text}`rules_tables:.0f` data sets; by the rule registered
-# before anything was computed this is *{glue:text}`rules_verdict`*.
+# **Answer.** {glue:text}`rules_answer`. With the papers' trees, 120 people and treatment for a tenth
+# of them, PVF at σ = 0.3 less the {term}`hold-out score <traditional method>` is
+# {glue:text}`rules_difference` of the way from a candidate at random to the best one, over
+# {glue:text}`rules_tables:.0f` data sets; by the rule registered before anything was computed this is
+# *{glue:text}`rules_verdict`*.
 
 # %% tags=["parameters"]
 tables = ["haberman", "wdbc"]  # full: all data sets
@@ -61,9 +62,14 @@ run.figure("fig-rules-primary")
 # Perturbed validation patients do tell trees apart that tie on the patients as they are. But so do
 # cheaper rules that add no noise, and with 120 people rows that a tree was not grown on do it as
 # well: PVF less these out-of-bag rows is {glue:text}`rules_bags`. What helps is to use the patients
-# more than once; noise is one way among several.
-#
+# more than once; noise is one way among several ({numref}`fig-rules-shares`).
+
+# %% mystnb={"figure": {"name": "fig-rules-shares", "caption": "Attainable share of IE@0.1 of every rule, mean over data sets with 95% intervals, by pool and size; the two averages of candidates are no rules of choice. Open marks: the run on this page."}, "image": {"alt": "One panel for each pool and size; rows are rules, with a mark and an interval between zero, one at random, and one, the best candidate."}}
+run.figure("fig-rules-shares")
+
+# %% [markdown]
 # (rules-wall)=
+#
 # ## So what
 #
 # *For a ward:* look up your number of validated cases and your kind of model in the table, and choose
@@ -176,9 +182,6 @@ styled(noise, "rules-noise", index=False)
 #
 # {numref}`fig-rules-shares` shows every rule, and beside them two averages of candidates, which are
 # no rules of choice.
-
-# %% mystnb={"figure": {"name": "fig-rules-shares", "caption": "Attainable share of IE@0.1 of every rule, mean over data sets with 95% intervals, by pool and size; the two averages of candidates are no rules of choice. Open marks: the run on this page."}, "image": {"alt": "One panel for each pool and size; rows are rules, with a mark and an interval between zero, one at random, and one, the best candidate."}}
-run.figure("fig-rules-shares")
 
 # %% [markdown]
 # {numref}`fig-rules-ranks` ranks the rules within each data set. A bar joins rules whose mean ranks

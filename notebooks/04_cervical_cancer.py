@@ -419,8 +419,8 @@ clinical_report.readable_provenance(provenance).style.set_uuid(
 # %% [markdown]
 # ## Exercise
 #
-# In the cell above, what share of perturbed copies of a patient with ten independent yes-or-no answers
-# has at least one of them wrong at ξ = 0.1?
+# A patient has ten yes-or-no answers, each of which changes with ξ = 0.1. What share of perturbed
+# copies has at least one of them wrong?
 #
 # :::{dropdown} Answer
 # One minus 0.9 to the tenth power, 65%. Of the 30 columns used here most are such answers, so hardly

@@ -59,7 +59,7 @@ seed = 0
 #
 # The guess can be overruled by `kinds`; a column that should not be used goes into `drop`.
 
-# %%
+# %% table="What each column is taken for."
 import tempfile
 from pathlib import Path
 
@@ -96,7 +96,7 @@ Markdown(own_report.notes_text(data))
 # In each split models are fitted on the first part, imputation included; selected by the second;
 # and judged on the third, in which nobody had a part in the choice.
 
-# %%
+# %% table="People and cases in each part of the data."
 selection = own_selection.select(
     data,
     capacity=capacity,
@@ -117,13 +117,13 @@ own_report.parts_table(selection).style.set_uuid("own-parts")
 # candidate whose training accuracy falls fastest; its scores are slopes and no efficiencies. The
 # recommendation follows the one that [](rules-wall) advises for such a pool and so many cases.
 
-# %%
+# %% table="What each rule selects."
 own_report.choices_table(selection).style.set_uuid("own-choices")
 
 # %% [markdown]
 # The leading candidates under PVF, each with its score and, in brackets, its rank under each rule:
 
-# %%
+# %% table="The leading candidates under PVF: score and, in brackets, rank under each rule."
 own_report.leaders_table(selection).style.set_uuid("own-leaders")
 
 # %% [markdown]
@@ -148,7 +148,7 @@ own_report.scores_figure(selection).picture
 # PVF's one free choice is the noise level σ, in standard deviations of each numeric column. If its
 # choice changes with σ, that is a caveat.
 
-# %%
+# %% table="What PVF selects at other levels of noise."
 own_report.sigma_table(selection).style.set_uuid("own-sigma")
 
 # %% [markdown]
@@ -157,13 +157,13 @@ own_report.sigma_table(selection).style.set_uuid("own-sigma")
 # On the test parts, with 95% intervals: cases reached by the places, and Intervention Efficiency
 # (IE), of which 1 is chance.
 
-# %%
+# %% table="What the selected models are worth on the test parts, with 95% intervals."
 own_report.judged_table(selection).style.set_uuid("own-judged")
 
 # %% [markdown]
 # The differences between the rules, on the same patients and the same resamples:
 
-# %%
+# %% table="Differences between the rules, on the same patients and resamples."
 own_report.differences_table(selection).style.set_uuid("own-differences")
 
 # %% [markdown]
@@ -175,7 +175,7 @@ own_report.places_figure(selection).picture
 # %% [markdown]
 # The score of the recommended model, by fifths, beside the share of cases:
 
-# %%
+# %% table="Score of the recommended model by fifths, beside the share of cases."
 own_report.calibration_table(selection).style.set_uuid("own-calibration")
 
 # %% [markdown]
@@ -192,7 +192,7 @@ own_report.multiplicity_figure(selection).picture
 # %% [markdown]
 # The patients with the largest capacity, by line of the file:
 
-# %%
+# %% table="The patients about whom equally good models disagree most."
 own_report.contested_table(selection).style.set_uuid("own-contested")
 
 # %% [markdown]
@@ -209,7 +209,7 @@ own_report.card(selection)
 # For the simulated cohort: each choice among 20,000 new patients of the same world, beside the
 # candidate that is best there.
 
-# %%
+# %% table="Each choice among 20,000 new patients of the simulated world, beside the best candidate."
 truth = simulated_cohort.readable_worth(selection, folder.name, csv=csv)
 truth.style.set_uuid("own-truth")
 
@@ -226,5 +226,5 @@ Markdown(own_report.recommendation_text(selection))
 # %% [markdown]
 # What reproduces this page:
 
-# %%
+# %% table="What reproduces this page."
 own_report.settings_table(selection).style.set_uuid("own-settings")

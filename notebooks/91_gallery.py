@@ -58,7 +58,7 @@ fitted = {name: tree.fit(X_train, y_train) for name, tree in trees.items()}
 # The measurements have different units, so each gets noise in its own: a tenth of its standard
 # deviation among the training patients.
 
-# %%
+# %% table="The leading trees by PVF, with their unperturbed scores."
 noise = pvf.Perturbation(
     {
         name: pvf.GaussianNoise(0.1 * spread)
@@ -126,7 +126,7 @@ curve.figure_
 # A table of patients with numbers, levels and categories; here the simulated cohort of
 # [](90_your_data.ipynb), in which nobody exists. We take the complete rows.
 
-# %%
+# %% table="The first three people of the simulated cohort."
 from pvf.select.example import make_cohort
 
 cohort = make_cohort(600, seed=seed).dropna()
@@ -181,7 +181,7 @@ candidates["tree"] = make_pipeline(
 # %% [markdown]
 # Fit on one part, select by the other:
 
-# %%
+# %% table="Candidates on mixed columns: perturbed and unperturbed scores."
 X_train, X_val, y_train, y_val = train_test_split(
     features, died, test_size=0.4, stratify=died, random_state=seed
 )
@@ -200,7 +200,7 @@ result.to_frame().style.format(precision=3).set_uuid("gallery-mixed")
 # About whom do these candidates disagree? Rashomon Capacity of the validation patients; the first
 # three of those with the largest:
 
-# %%
+# %% table="The patients with the largest Rashomon Capacity."
 scores = [model.predict_proba(X_val)[:, 1] for model in result.models]
 disagreement = pvf.multiplicity_table(scores, index=X_val.index)
 top = disagreement.sort_values("capacity", ascending=False).head(3)
@@ -232,7 +232,7 @@ found = {
 # %% [markdown]
 # The parameters that each search finds, its own best score, and F1 on the 300 other patients:
 
-# %%
+# %% table="What each search finds: parameters, its own best score, and F1 on other patients."
 from sklearn.metrics import f1_score
 
 compared = pd.DataFrame(

@@ -45,7 +45,8 @@ def lay_out(_: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Fold a chapter's details, gather its code, and number its tables."""
     if not docname.startswith("book/chapters/"):
         return
-    _caption(doctree, int(docname.rsplit("/", maxsplit=1)[-1][:2]))
+    chapter = int(docname.rsplit("/", maxsplit=1)[-1][:2])
+    _caption(doctree, "" if chapter >= 90 else f"{chapter}.")  # tools have no number
     sections = [node for node in doctree.findall(nodes.section) if node.parent.parent is doctree]
     names = {section: section.next_node(nodes.title).astext() for section in sections}
     if "In code" not in names.values():
@@ -89,7 +90,7 @@ def _taken_code(doctree: nodes.document) -> list[nodes.Node]:
     return taken
 
 
-def _caption(doctree: nodes.document, chapter: int) -> None:
+def _caption(doctree: nodes.document, chapter: str) -> None:
     """Put each table's number and caption above it, and true minus signs into its cells."""
     number = 0
     for cell in doctree.findall(nodes.container):
@@ -100,7 +101,7 @@ def _caption(doctree: nodes.document, chapter: int) -> None:
             caption = cell["cell_metadata"].get("table")
             if caption:
                 number += 1
-                label = f'<span class="caption-number">Table {chapter}.{number}.</span>'
+                label = f'<span class="caption-number">Table {chapter}{number}.</span>'
                 head = f"<caption>{label} {escape(caption)}</caption>"
                 text = re.sub("<table[^>]*>", lambda tag, head=head: tag[0] + head, text, count=1)
             text = re.sub(r"(?<=[>( ])-(?=[\d.])", "−", text)

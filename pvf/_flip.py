@@ -21,6 +21,7 @@ from sklearn.linear_model import (
     RidgeClassifierCV,
     SGDClassifier,
 )
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
@@ -33,6 +34,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.svm import SVC, LinearSVC
 
+from pvf._bayes import law_of_bayes
 from pvf._ensembles import (
     BOOSTED,
     FORESTS,
@@ -176,9 +178,11 @@ def law_of_flags(model: Any, noise: Noise) -> Law:
     steps, last = _steps(model)
     kind = type(last)
     is_linear = kind in LINEAR or (kind is SVC and last.kernel == "linear")
-    if not is_linear and kind not in (*TREES, *FORESTS, *BOOSTED):
+    if not is_linear and kind not in (*TREES, *FORESTS, *BOOSTED, GaussianNB):
         raise NoLawError(f"no exact law is known for {kind.__name__}")
     inputs = noise.behind(steps) if steps else noise.inputs
+    if kind is GaussianNB:
+        return law_of_bayes(last, *inputs)
     if not is_linear:
         return law_of_trees(last, inputs)
     found = _linear(last, *inputs)

@@ -36,7 +36,7 @@ from pvf._ensembles import Law, NoLawError
 from pvf._flip import Noise, law_of_flags
 from pvf._seeds import generator_of
 from pvf.metrics import count_metric
-from pvf.perturbation import JointPerturbation, fitted_perturbation
+from pvf.perturbation import JointPerturbation, TableSampler, fitted_perturbation, sampler_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,6 +46,9 @@ Method = Literal["auto", "exact", "sample"]
 _TAIL = 1e-13  # of a law of counts, left out at each end where the joint law would be large
 _NEVER = 1e-300  # chances below this are 0; SciPy's binomial overflows near 1e-308
 _MOST_PAIRS = 2**18
+_MOST_ERROR = 1e-2  # of the cdf of a score that counts as known
+_BATCHES = 20  # of draws, at least
+_MOST_ROWS = 200_000  # that are predicted at a time
 _EPSILON = float(np.finfo(float).eps)
 _DIRECT = 1000  # counts up to which laws are convolved by plain sums
 
@@ -108,7 +111,8 @@ def flip_probability(
     Known for classifiers of two classes under Gaussian noise, nominal flips and ordinal shifts,
     also behind scalers, imputers and encoders: linear ones, trees, small forests and bagged trees
     (by the mean of their trees' probabilities, as scikit-learn predicts), and gradient boosting and
-    AdaBoost of stumps, or of few larger trees. Drawn for everything else.
+    AdaBoost of stumps, or of few larger trees; Gaussian naive Bayes by numerical inversion. Where
+    something is left out, ``error`` bounds it. Everything else is drawn, in strata.
 
     Parameters
     ----------
@@ -121,7 +125,8 @@ def flip_probability(
     method : {"auto", "exact", "sample"}, default="auto"
         Whether the law is taken where it is known, must be known, or copies are drawn.
     n_draws : int, default=1000
-        Copies of each sample, where they are drawn.
+        Copies of each sample, where they are drawn: stratified, in 20 batches or more whose spread
+        gives the standard error.
     random_state : int, SeedSequence, Generator, RandomState or None
         Seed of the draws.
 
@@ -164,16 +169,57 @@ def flip_probability(
         except NoLawError as error:
             if method == "exact":
                 raise ValueError(f"method='exact': {error}; take 'auto' or 'sample'.") from error
-    n_samples, per_block = len(X), max(1, 200_000 // len(X))
-    hits, done = np.zeros(n_samples), 0
-    while done < n_draws:
-        size = min(per_block, n_draws - done)
-        flagged = np.asarray(model.predict(perturbation.sample(X, size, rng))) == case
-        hits += flagged.reshape(size, n_samples).sum(axis=0)
-        done += size
-    smoothed = (hits + 1) / (n_draws + 2)  # so that no error is 0 where nothing was seen
-    error_of = np.sqrt(smoothed * (1 - smoothed) / n_draws)
-    return FlipProbability(hits / n_draws, error_of, exact=False)
+    return _drawn(model, X, sampler_of(perturbation, X), case, n_draws, rng)
+
+
+class _Strata:
+    """A generator whose numbers fall one into each of as many strata as there are replicas."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._rng, name)
+
+    def random(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        places = np.arange(shape[0]).reshape(-1, *[1] * (len(shape) - 1))
+        strata = self._rng.permuted(np.broadcast_to(places, shape), axis=0)
+        return np.minimum((strata + self._rng.random(shape)) / shape[0], 1 - _EPSILON)
+
+    def standard_normal(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        return special.ndtri(np.maximum(self.random(shape), _NEVER))
+
+
+def _drawn(
+    model: Any,
+    X: Any,
+    sampler: TableSampler,
+    case: Any,
+    n_draws: int,
+    rng: np.random.Generator,
+) -> FlipProbability:
+    """Return shares of flagged copies, which are drawn in batches that are each stratified.
+
+    In a batch of m copies each column's numbers fall one into each of m equally likely strata, in
+    an order of their own for each sample (a Latin hypercube; McKay, Beckman and Conover 1979). The
+    batches are independent, so their spread shows the error that is left. What is perturbed by
+    mechanisms of another's making is drawn without strata.
+    """
+    source: Any = _Strata(rng) if sampler.can_be_split else rng
+    n_samples = len(X)
+    n_batches = min(n_draws, max(_BATCHES, -(-n_draws * n_samples // _MOST_ROWS)))
+    sizes = np.diff(np.linspace(0, n_draws, n_batches + 1).astype(int))
+    shares = np.empty((n_batches, n_samples))
+    for batch, size in enumerate(sizes.tolist()):
+        table = sampler.assemble([sampler.draw(size, source)], size)
+        flagged = np.asarray(model.predict(table)) == case
+        shares[batch] = flagged.reshape(size, n_samples).mean(axis=0)
+    weight = sizes[:, None] / n_draws
+    found = np.clip((weight * shares).sum(axis=0), 0, 1)
+    spread = (weight**2 * (shares - found) ** 2).sum(axis=0) * n_batches / (n_batches - 1)
+    least = 1 / (n_draws + 2)  # so that no error is 0 where all copies were alike
+    error = np.maximum(np.sqrt(spread), np.sqrt(least * (1 - least) / n_draws))
+    return FlipProbability(found, error, exact=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -454,7 +500,10 @@ def laws_where_known(
         if isinstance(known, NoLawError):
             return known
         flips = _exact(*known, classes, metric[0])
-        return _law_of_counts(flips, labels == metric[0], n_replicas, metric[1])
+        found = _law_of_counts(flips, labels == metric[0], n_replicas, metric[1])
+        if found.error > _MOST_ERROR:
+            return NoLawError(f"the cdf of its score is known within {found.error:.1g} only")
+        return found
 
     return [[law(second, metric) for second in flagged] for metric in metrics]
 

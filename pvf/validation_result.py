@@ -34,6 +34,7 @@ __all__ = [
     "TieBreak",
 ]
 
+_ROUNDING = 1e-9  # errors of a law below this change no quantile but by chance
 TIE_BREAKS = ("first", "last", "random")
 
 TieBreak = Literal["first", "last", "random"]
@@ -151,7 +152,9 @@ class PerturbationValidationResult:
         how = f"on {self.n_sets} sets"
         if self.exact.any():
             n_exact = int(self.exact.sum())
-            how = "by exact laws" if self.exact.all() else f"{n_exact} by exact laws, others {how}"
+            error = max(law.error for law in self.law if law is not None)
+            laws = "by exact laws" + (f" (cdf within {error:.1g})" if error > _ROUNDING else "")
+            how = laws if self.exact.all() else f"{n_exact} {laws}, others {how}"
         return (
             f"PerturbationValidationResult of {len(self.names)} models {how}: "
             f"{shortened(self.best_name, 60)!r} is selected{tied}"

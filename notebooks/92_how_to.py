@@ -155,7 +155,7 @@ copies[numeric].min().to_frame("smallest perturbed value").style.format(
 # that the result depends on no order of rows, unlike a threshold at the edge, by ≥ or by >.
 
 # %%
-model = result.best_model
+model = fitted["C = 1"]
 score = model.predict_proba(X_val)[:, 1].round(1)
 edge = np.sort(score)[::-1][int(0.1 * len(score)) - 1]
 efficiency = pvf.intervention_efficiency_score
@@ -176,13 +176,12 @@ pd.Series(ways, name="IE").to_frame().style.format(precision=2).set_uuid(
 
 # %%
 weight = np.where(X_val["age"] > 70, 2.0, 1.0)
-by_labels = pvf.intervention_efficiency_scorer(0.1)
 weighted = pvf.perturbation_validation(
     fitted,
     X_val,
     y_val,
     perturbation=noise,
-    scoring=by_labels,
+    scoring=by_rank,
     sample_weight=weight,
     n_sets=n_sets,
     random_state=seed,

@@ -306,7 +306,7 @@ class GaussianNoise(_Noise):
 
 
 class RelativeNoise(_Noise):
-    """Add noise in proportion to the value: x' = x + share |x| Z, Z standard normal.
+    """Add noise in proportion to the value: x' = x + share·abs(x)·Z, Z standard normal.
 
     Parameters
     ----------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib.metadata
+import inspect
 import os
 import re
 import shutil
@@ -23,6 +24,9 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 import pvf
+import pvf.counts
+import pvf.rules
+import pvf.selection
 
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -622,3 +626,28 @@ def test_arrows_point_downwards(low, high):
         if any(name.split(".")[0] == high for name in imported_names(path))
     }
     assert climbing == set()
+
+
+def test_reference_has_every_public_name_once():
+    """The page documents all of ``pvf`` and what is called by its module, functions as such."""
+    page = (ROOT / "book" / "reference.md").read_text(encoding="utf-8")
+    found, module = [], ""
+    for kind, name in re.findall(
+        r"^\.\. (currentmodule|autofunction|autoclass):: (\S+)$", page, re.M
+    ):
+        module = name if kind == "currentmodule" else module
+        if kind != "currentmodule":
+            of = getattr(sys.modules[module], name)
+            assert isinstance(of, type) == (kind == "autoclass"), name
+            found.append(f"{module}.{name}")
+            assert f"   {name}\n" in page  # in the table above
+    assert len(set(found)) == len(found)
+    expected = {f"pvf.{name}" for name in pvf.__all__}
+    expected |= {
+        f"pvf.{module}.{name}"
+        for module, own in (("counts", pvf.counts), ("selection", pvf.selection))
+        for name, member in vars(own).items()
+        if inspect.isfunction(member) and name[0] != "_" and member.__module__ == own.__name__
+    }
+    expected -= {"pvf.selection.refit_by", "pvf.selection.named_models"}
+    assert {name for name in found if not name.startswith("pvf.rules.")} == expected

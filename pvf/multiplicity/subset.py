@@ -79,7 +79,8 @@ def greedy_subset(
     while len(chosen) < size:
         left = np.setdiff1d(np.arange(n_models), chosen)
         candidates = growing.promising(left)
-        means = [growing.mean_with(candidate) for candidate in candidates]
+        alone = len(candidates) == 1  # and what it adds is known when it is added
+        means = [0.0 if alone else growing.mean_with(candidate) for candidate in candidates]
         chosen.append(int(candidates[int(np.argmax(means))]))
         path.append(growing.add(chosen[-1]))
     return (np.array(chosen), np.array(path)) if return_path else np.array(chosen)
@@ -127,7 +128,7 @@ class _GrowingTwo:
         self.entropy_at_high = np.where(above, entropy, self.entropy_at_high)
         # Where the extremes stay, so does what each model would add.
         for columns in np.array_split(
-            np.flatnonzero(below | above), 1 + self.positive.size // 2**20
+            np.flatnonzero(below | above), 1 + self.positive.size // 2**16
         ):
             self.quick[:, columns] = self._quick(columns)
         return float(self.capacity.mean())
@@ -139,19 +140,15 @@ class _GrowingTwo:
         class probabilities, the value of minus their entropy. The quotient loses digits for rows
         that nearly agree, whose capacity is 1 within its error.
         """
-        score, low, high = self.positive[:, columns], self.low[columns], self.high[columns]
-        found = np.tile(self.capacity[columns], (len(score), 1))
-        for outside, end, of_end in (
-            (score < low, high, self.entropy_at_high[columns]),
-            (score > high, low, self.entropy_at_low[columns]),
-        ):
-            models, samples = np.nonzero(outside & (np.abs(score - end) > 1e-8))
-            one, other = score[models, samples], end[samples]
-            of_one = self.entropy[models, columns[samples]]
-            slope = (of_end[samples] - of_one) / (other - one)
-            first = one * slope - of_one
-            found[models, samples] = np.exp(first) + np.exp(first - slope)
-        return found
+        score, entropy = self.positive[:, columns], self.entropy[:, columns]
+        below, above = score < self.low[columns], score > self.high[columns]
+        end = np.where(below, self.high[columns], self.low[columns])
+        of_end = np.where(below, self.entropy_at_high[columns], self.entropy_at_low[columns])
+        outside = (below | above) & (np.abs(score - end) > 1e-8)
+        slope = np.zeros(score.shape)
+        np.divide(of_end - entropy, end - score, out=slope, where=outside)
+        found = np.exp(score * slope - entropy) * (1 + np.exp(-slope))
+        return np.where(outside, found, self.capacity[columns])
 
 
 class _GrowingMany:

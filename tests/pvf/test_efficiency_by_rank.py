@@ -262,6 +262,16 @@ def test_net_benefit_is_decision_curve_analysis_within_the_capacity():
     assert pvf.net_benefit(y, risk, threshold=0.2, capacity=0.1) == pytest.approx(expected)
 
 
+def test_net_benefit_is_that_of_dcurves():
+    """Six values that ``dcurves.dca`` 1.1.7 gives; it would bring nine packages into the lock."""
+    place = np.arange(200)
+    risk = (37 * place % 200 + 0.5) / 200
+    y = (53 * place % 100 < 80 * risk**2).astype(int)
+    known = {0.05: 0.234210526316, 0.1: 0.2, 0.2: 0.13125, 0.3: 0.071428571429, 0.4: 0.025}
+    for threshold, value in (known | {0.5: -0.02}).items():
+        assert pvf.net_benefit(y, risk, threshold=threshold) == pytest.approx(value, abs=1e-11)
+
+
 def test_display_by_rank(data):
     """Curve, band and table are those of score and interval; places and cases have their axes."""
     X, y = data

@@ -16,6 +16,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils import estimator_checks
 
 import pvf
 from pvf.mechanisms import CellMechanism, UnchangeableError
@@ -514,6 +515,25 @@ def test_mechanisms_can_be_cloned_compared_and_pickled(mechanism):
         mechanism.scaled(1).get_params(deep=False).keys() == mechanism.get_params(deep=False).keys()
     )
     assert mechanism != "mechanism"
+
+
+@pytest.mark.filterwarnings("ignore:.*set_params")  # values are checked at once, not in fit
+@pytest.mark.parametrize(
+    "check",
+    [
+        estimator_checks.check_estimator_cloneable,
+        estimator_checks.check_estimator_repr,
+        estimator_checks.check_get_params_invariance,
+        estimator_checks.check_mixin_order,
+        estimator_checks.check_no_attributes_set_in_init,
+        estimator_checks.check_set_params,
+    ],
+    ids=lambda check: check.__name__,
+)
+def test_scikit_learn_s_checks_of_settings(check):
+    """Mechanisms and perturbations pass scikit-learn's checks that need no predictions."""
+    for one in (*MECHANISMS, pvf.Perturbation(pvf.GaussianNoise(1))):
+        check(type(one).__name__, one)
 
 
 def test_perturbations_can_be_cloned_compared_and_set():

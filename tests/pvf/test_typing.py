@@ -24,6 +24,11 @@ both = pvf.perturbation_validation(
 one: float = float(both["a"].aggregated[0])
 scorer = pvf.perturbation_scorer("f1", perturbation=noise, random_state=np.random.default_rng(0))
 value: float = scorer(None, X, y)
+audit = pvf.audit({}, X, y, scoring="f1", perturbation=noise, factors=(0.5, 1))
+lead: pd.DataFrame = audit.differences
+chosen: str = audit.best_name
+shares: dict[str, float] = audit.summary
+display: pvf.MultiplicityDisplay = pvf.MultiplicityDisplay.from_estimators([], X, y)
 rule = pvf.refit_by("one_standard_error", complexity="max_depth")
 mechanism: pvf.Mechanism = pvf.GaussianNoise(1.0, low=0, at_bounds="truncate")
 """

@@ -535,6 +535,7 @@ NOT_HELD = {
     "PVFInsideCV",
     "PerturbationValidation",
     "RepeatedCV",
+    "Rule",
     "ScoreLaw",
     "Shrunken",
 }

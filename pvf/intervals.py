@@ -186,11 +186,11 @@ def _settings(
     return room, level, chosen, generator_of(seed)
 
 
-def check_confidence(confidence: Any) -> float:
+def check_confidence(confidence: Any, name: str = "confidence") -> float:
     """Return a level above 0 and below 1."""
-    level = check_number("confidence", confidence, 0, 1, left_open=True)
+    level = check_number(name, confidence, 0, 1, left_open=True)
     if level == 1:
-        raise ValueError("confidence must be below 1, got 1.")
+        raise ValueError(f"{name} must be below 1, got 1.")
     return level
 
 

@@ -21,7 +21,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest
-from sklearn.pipeline import Pipeline
 from sklearn.utils.multiclass import type_of_target
 
 import pvf
@@ -37,6 +36,8 @@ from pvf._checks import (
 )
 from pvf._score_draws import interval, plausible_scores
 from pvf._seeds import seed_sequence
+from pvf.advice import advice_of
+from pvf.intervals import check_confidence
 from pvf.validation import (
     PerturbationValidationResult,
     break_tie,
@@ -286,7 +287,7 @@ def model_card(
         capacity=_capacity(capacity, scorer),
         epsilon=_epsilon(result, epsilon),
         threshold=check_number("threshold", threshold, 0, 1),
-        level=_confidence_level(confidence_level),
+        level=check_confidence(confidence_level, "confidence_level"),
         n_resamples=check_integer("n_resamples", n_resamples, 100),
         seed=seed_sequence(random_state),
         n_contested=check_integer("n_contested", n_contested, 0),
@@ -314,6 +315,9 @@ def _card(subject: _Subject, statements: dict[str, Any]) -> ModelCard:
         "seed": _seed_text(subject.result.seed),
         "groups": groups,
         "choices": _choices(subject),
+        "advice": advice_of(
+            subject.result.models, facts["capacity"], facts.get("validation_cases")
+        ),
         "advised_cases": ADVISED_CASES,
     }
     return ModelCard(statements["title"], MappingProxyType(facts), MappingProxyType(details))
@@ -515,13 +519,6 @@ def _epsilon(result: PerturbationValidationResult, epsilon: float | None) -> flo
     return twentieth if epsilon is None else check_number("epsilon", epsilon, 0)
 
 
-def _confidence_level(level: float) -> float:
-    check_number("confidence_level", level, 0, 1, left_open=True)
-    if level == 1:
-        raise ValueError("confidence_level must be below 1, got 1.")
-    return float(level)
-
-
 def _metric_name(scoring: Any) -> str | None:
     if scoring is None or isinstance(scoring, str):
         return scoring
@@ -539,8 +536,8 @@ def _frame(X: Any) -> pd.DataFrame:
 
 
 def _kind_of_model(model: Any) -> str:
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
-    return ", then ".join(type(step).__name__ for step in steps)
+    steps = getattr(model, "steps", [("", model)])
+    return ", then ".join(type(step).__name__ for _, step in steps)
 
 
 def _seed_text(seed: Any) -> str:

@@ -39,6 +39,7 @@ from pvf.rules import (
     PMVRule,
     PVFInsideCV,
     RepeatedCV,
+    Rule,
     Shrunken,
 )
 
@@ -53,6 +54,7 @@ __all__ = [
     "PVFInsideCV",
     "PerturbationValidation",
     "RepeatedCV",
+    "Rule",
     "Shrunken",
     "cross_validation_criterion",
     "holdout_criterion",

@@ -67,6 +67,7 @@ class Rules(dict):
     def __missing__(self, name: str) -> Any:
         n_cohorts = RULES_STUDY.settings.full().n_primary
         self.update(numbers(RULES_STUDY.reference, POWER.reference, n_cohorts))
+        self["minutes"] = RULES_STUDY.committed()[1]["wall_time"] / 60
         return self[name]
 
 

@@ -22,9 +22,9 @@ from scipy.stats import beta
 from threadpoolctl import threadpool_limits
 
 from pvf._checks import check_choice, check_integer, check_number
+from pvf.advice import Advice, advice
 from pvf.audit import disagreement, mean_held_out, result_over_splits
 from pvf.multiplicity import rashomon_set
-from pvf.select.advice import Advice, advice
 from pvf.select.candidates import columns_to_screen, make_pool, strength_alone
 from pvf.select.csv_table import TableError
 from pvf.select.places import Judge
@@ -206,7 +206,7 @@ def select(
     pool : str, default="pairs,trees"
         Candidates, as in `pvf.select.candidates.make_pool`.
     rule : {"traditional", "PVF", "PMV"}, optional
-        The rule that is followed; by default the one that `pvf.select.advice.advice` gives for the
+        The rule that is followed; by default the one that `pvf.advice.advice` gives for the
         pool, the capacity and the cases that a split validates on.
     sigma : float, default=0.1
         Noise of numeric columns under PVF, in standard deviations of the training part.
@@ -259,7 +259,8 @@ def select(
         {name: value for name, value in locals().items() if name not in _NO_SETTINGS}, len(data.X)
     )
     check_number("most_minutes", most_minutes, 0, left_open=True)
-    line = advice(pool, settings["capacity"], validation_share * data.n_cases)
+    kind = _KINDS.get(pool.strip(), "mixed")
+    line = advice(kind, settings["capacity"], validation_share * data.n_cases)
     settings["rule"] = line.rule if rule is None else check_choice("rule", rule, RULES)
     shares = {"validation_share": validation_share, "test_share": test_share}
     seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(settings["n_splits"])]
@@ -284,6 +285,8 @@ def select(
         return _selection(data, settings, found, models, left_out, line)
 
 
+#: Which of the study's pools a pool of this tool is like; any other is mixed.
+_KINDS = {"trees": "trees", "pairs": "logistic"}
 _NO_SETTINGS = ("data", "n_jobs", "progress", "most_minutes")
 
 

@@ -423,6 +423,7 @@ def card(selection: Selection) -> ModelCard:
             "Cases": selection.data.n_cases,
             "Chosen in": f"{selection.chosen_in(selection.recommended)} of "
             f"{len(selection.parts)} splits",
+            "Rule advised for such a pool": selection.advice,
         },
         unit="patients",
         limits=recommend(selection).caveats,

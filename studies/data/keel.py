@@ -19,8 +19,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from pvf.select import csv_table
 from studies.data.datasets import Dataset, Kind, load_cervical_cancer
 from studies.data.files import FOLDER_VARIABLE, SECONDS, cache_folder, data_folder
 from studies.data.tables import DataError, DataMismatchError, DataUnavailableError
@@ -85,11 +87,46 @@ def load_table(name: str, *, download: bool = True) -> Dataset:
 
 
 def read_csv_table(path: Path) -> Dataset:
-    """Read a table that the study does not hold: a CSV file with a header and the outcome last."""
-    text = pd.read_csv(path, dtype=str, keep_default_na=False, skipinitialspace=True)
-    if text.shape[1] < 2:
-        raise DataError(f"{path.name} must have one feature or more and the outcome last.")
-    return _dataset(path.stem, path.stem, text, (), str(path), {})
+    """Read a table that the study does not hold: a CSV file with a header and the outcome last.
+
+    Raises
+    ------
+    DataError
+        It is no table of two classes, a number is infinite, or a column has a word of its own for
+        most people; the message says so in one line.
+    """
+    try:
+        read = csv_table.read_csv_table(path)
+    except csv_table.TableError as error:
+        raise DataError(str(error)) from error
+    text = read.frame.fillna("").reset_index(drop=True)
+    label = text.columns[-1]
+    if (n_classes := text[label].nunique()) != 2 or (text[label] == "").any():
+        some = ", ".join(repr(one) for one in text[label].unique()[:5])
+        raise DataError(
+            f"{path.name}: the last column, {label!r}, must hold two classes and no gap, got "
+            f"{n_classes} values: {some}{' …' if n_classes > 5 else ''}."
+        )
+    if label in set(text[label]):
+        raise DataError(f"{path.name} must have a header: its first line ends in {label!r} too.")
+    if read.separator != ",":  # a comma is a decimal one then
+        text.iloc[:, :-1] = text.iloc[:, :-1].replace(_DECIMAL, r"\1.\2", regex=True)
+    data = _dataset(path.stem, path.stem, text, (), str(path), {})
+    for name, kind in data.kinds.items():
+        column = data.X[name]
+        if kind == "numeric" and np.isinf(column).any():
+            raise DataError(f"{path.name}: column {name!r} holds an infinite number.")
+        if kind == "nominal" and column.nunique() > max(len(column) / 2, MOST_WORDS):
+            raise DataError(
+                f"{path.name}: column {name!r} has {column.nunique():,} different words for "
+                f"{len(column):,} people, like a name or free text; remove it."
+            )
+    return data
+
+
+#: So many different words make a category, however few people there are.
+MOST_WORDS = 30
+_DECIMAL = r"^([+-]?\d*),(\d+)$"
 
 
 def data_table(*, download: bool = True) -> pd.DataFrame:
@@ -99,7 +136,8 @@ def data_table(*, download: bool = True) -> pd.DataFrame:
         data = load_table(name, download=download)
         kinds = pd.Series(list(data.kinds.values()))
         rows[name] = {
-            "what": _KNOWN["tables"].get(name, {}).get("title", "Cervical cancer (UCI 383)"),
+            "what": _KNOWN["tables"].get(name, {}).get("title", "Cervical cancer"),
+            "source": "KEEL" if name in _KNOWN["tables"] else "UCI 383",
             "people": len(data.y),
             "cases": int(data.y.sum()),
             "share of cases": round(float(data.y.mean()), 3),

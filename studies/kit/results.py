@@ -260,7 +260,8 @@ class _OneBlock:
         """Compute one block in a worker; with a folder, write its shard and return its path."""
         start = time.perf_counter()
         try:
-            frame = self.compute(block, **self.settings)
+            with joblib.parallel_config("sequential"):  # dask would send a forest's trees around
+                frame = self.compute(block, **self.settings)
         except Exception as error:
             error.add_note(f"in block {block!r} of the study {self.identity['study']!r}")
             raise

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 import pvf
-from pvf.select.advice import FILE
+from pvf.advice import FILE
 from studies.rules import RULES_STUDY
 from studies.rules.questions import BANDS, wall_lines
 from studies.rules.run import RULES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 import pandas as pd
@@ -13,31 +14,60 @@ from pvf._text import on_console
 from studies.data.keel import read_csv_table
 from studies.data.tables import DataError
 from studies.kit.results import read_result, run_blocks
-from studies.kit.show import interval_text
 from studies.rules.pools import POOLS, Coded, coded
 from studies.rules.questions import per_table
-from studies.rules.run import MIDDLE, RulesSettings, cohort_rows, is_possible, summarise
+from studies.rules.run import (
+    FEWEST_CASES,
+    FEWEST_OUTSIDE,
+    MIDDLE,
+    RulesSettings,
+    cohort_rows,
+    is_possible,
+    summarise,
+)
 
-__all__ = ["compare_folder", "rules", "where_it_lies"]
+__all__ = ["compare", "read_folder", "rules", "where_it_lies"]
 
 
-def compare_folder(
-    folder: Path, *, size: int, pool: str, n_cohorts: int, seed: int, n_jobs: int | None = None
-) -> pd.DataFrame:
-    """Run the comparison on every CSV file of a folder; one row a table and outcome.
+def read_folder(folder: Path, size: int) -> tuple[dict[str, Coded], dict[str, str]]:
+    """Read every CSV file of a folder: the tables by name, and why others cannot be compared.
 
     Raises
     ------
     DataError
-        There is no CSV file, or one is no table of two classes, or is too small.
+        There is no CSV file.
     """
-    paths = sorted(folder.glob("*.csv"))
+    paths = sorted(path for path in folder.iterdir() if path.suffix.lower() == ".csv")
     if not paths:
         raise DataError(f"{folder} holds no CSV file.")
-    tables = {path.stem: coded(read_csv_table(path)) for path in paths}
-    small = [name for name, table in tables.items() if not is_possible(table, size)]
-    if small:
-        raise DataError(f"too few people or cases for cohorts of {size}: {', '.join(small)}.")
+    tables: dict[str, Coded] = {}
+    faults: dict[str, str] = {}
+    for path in paths:
+        try:
+            table = coded(read_csv_table(path))
+        except DataError as error:
+            faults[path.stem] = str(error)
+            continue
+        if is_possible(table, size):
+            tables[path.stem] = table
+        else:
+            faults[path.stem] = (
+                f"{path.name}: cohorts of {size} need {size + FEWEST_OUTSIDE} people and more than "
+                f"{FEWEST_CASES} cases, got {len(table.y)} and {int(table.y.sum())}."
+            )
+    return tables, faults
+
+
+def compare(
+    tables: dict[str, Coded],
+    *,
+    size: int,
+    pool: str,
+    n_cohorts: int,
+    seed: int,
+    n_jobs: int | None = None,
+) -> pd.DataFrame:
+    """Run the comparison on tables; one row a table and outcome."""
     settings = RulesSettings(n_candidates=100, seed=seed)
     rows = run_blocks(
         _Block(tables, size, pool, settings),
@@ -69,7 +99,7 @@ def where_it_lies(found: pd.DataFrame, committed: pd.DataFrame | None) -> pd.Dat
     Parameters
     ----------
     found : DataFrame
-        Of `compare_folder`.
+        Of `compare`.
     committed : DataFrame or None
         The study's table; None where there is none yet.
 
@@ -114,19 +144,32 @@ def rules(
     if out is not None:
         refuse_outputs("'--out'", [out], *folder.glob("*.csv"))
     try:
-        found = compare_folder(
-            folder, size=size, pool=pool, n_cohorts=cohorts, seed=seed, n_jobs=jobs
-        )
-        committed = _committed()
+        tables, faults = read_folder(folder, size)
     except DataError as error:
         raise click.ClickException(on_console(str(error))) from error
+    for fault in faults.values():
+        say(f"not compared: {on_console(fault)}")
+    if not tables:
+        raise click.ClickException("no table is left to compare.")
+    found = compare(tables, size=size, pool=pool, n_cohorts=cohorts, seed=seed, n_jobs=jobs)
     if out is not None:
         write_whole(out, found.to_csv(index=False).encode())
-    say("PVF (σ = 0.3) less hold-out, attainable share; among the study's tables, middle 95%")
-    for row in where_it_lies(found, committed).itertuples():
-        text = interval_text(row.difference, row.low, row.high)
-        where = "no study yet" if pd.isna(row.low) else "inside" if row.inside else "outside"
-        say(f"{row.table}, {row.outcome}: {text} {where}")
+    say(
+        "PVF (σ = 0.3) less hold-out in attainable share, and the middle 95% of the study's tables:"
+    )
+    for row in where_it_lies(found, _committed()).itertuples():
+        say(on_console(f"{row.table}, {row.outcome}: {_in_words(row)}"))
+
+
+def _in_words(row: Any) -> str:
+    """Say of one table and outcome where the difference lies among the study's tables."""
+    if pd.isna(row.difference):
+        return "no share is attainable, since all candidates are worth the same."
+    found = f"{row.difference:+.2f}".replace("-", "−")
+    if pd.isna(row.low):
+        return f"{found}; the study has no such pool and size."
+    where = "inside" if row.inside else "below" if row.difference < row.low else "above"
+    return f"{found}, {where} {row.low:.2f} to {row.high:.2f}.".replace("-", "−")
 
 
 def _committed() -> pd.DataFrame | None:

@@ -565,6 +565,7 @@ NOT_HELD = {
     "PVFInsideCV",
     "PerturbationValidation",
     "RepeatedCV",
+    "Rule",
     "ScoreLaw",
     "Shrunken",
 }

@@ -1,10 +1,13 @@
 """The model card: each number against its own computation, and each page against a parser."""
 
+import dataclasses
 import itertools
+import json
 import os
 import re
 import shutil
 from html.parser import HTMLParser
+from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
@@ -176,6 +179,41 @@ def test_selection_and_its_difference_are_those_of_the_result(card, result, part
     differing = sum(a != b for a, b in pairs)
     assert facts["external_changed_predictions"] == differing
     assert facts["aggregate"] == "lower quartile"
+
+
+def test_the_study_s_advice_is_the_line_of_such_a_pool_and_so_many_cases(trees, parts, result):
+    """The committed line of trees at γ = 0.3, how sure it is, and whether it is followed."""
+    lines = json.loads((files("pvf") / "templates" / "advice.json").read_text(encoding="utf-8"))
+    (line,) = (
+        one
+        for one in lines
+        if (one["pool"], one["capacity"], one["cases"]) == ("trees", 0.3, "8 or more")
+    )
+    X, y = parts[1]
+    assert y.sum() >= 8
+    text = pvf.model_card(result, X=X, y=y, scoring=SCORING).to_markdown()
+    assert f"| Rule advised for such a pool | {line['advised']} |" in text
+    assert f"({line['lead'][1]:+.2f} to {line['lead'][2]:+.2f})" in text
+    assert ("which may be nothing" in text) == (line["lead"][1] <= 0)
+    assert "PVF, which selects this model" in text
+    other = result.names[int(np.argmin(result.aggregated))]
+    worst = dataclasses.replace(result, best_index=result.names.index(other))
+    text = pvf.model_card(worst, X=X, y=y, scoring=SCORING, epsilon=9).to_markdown()
+    assert "PVF, which does not select this model" in text
+
+
+def test_the_study_has_no_advice_where_too_little_is_known(trees, parts, result):
+    """Without the samples, without a capacity, or without a choice the card names no rule."""
+    X, y = parts[1]
+    f1 = select(trees, parts, scoring="f1")
+    alone = select({"only": trees["t1"]}, parts)
+    for made in (
+        pvf.model_card(result, scoring=SCORING),
+        pvf.model_card(f1, X=X, y=y, scoring="f1"),
+        pvf.model_card(alone, X=X, y=y, scoring=SCORING),
+    ):
+        assert made.details["advice"] is None
+        assert "Rule advised" not in made.to_markdown()
 
 
 def test_capacity_reaches_the_cases_that_a_plan_by_hand_reaches(card, result, parts):

@@ -6,16 +6,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 from sklearn.datasets import make_moons
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import f1_score, log_loss, roc_auc_score
+from sklearn.metrics import balanced_accuracy_score, f1_score, log_loss, roc_auc_score
 from sklearn.model_selection import cross_val_predict
 from sklearn.tree import DecisionTreeClassifier
 
 import pvf
+import pvf.selection
 from pvf import counts, rules
 from pvf.rules import Evidence, law_quantile
+from studies.rules.run import rules_of
 
 DEPTHS = (1, 2, 3, 5)
 IE = pvf.intervention_efficiency_scorer(0.3)
@@ -187,7 +190,40 @@ def test_pmv_prefers_the_model_that_cannot_learn_noise() -> None:
     assert scores[0] > 0.5 > scores[1]
 
 
+class BalancedAccuracy(pvf.selection.Rule):
+    """A rule that the library does not have: one class, one method."""
+
+    def scores(self, evidence: Evidence) -> NDArray[np.float64]:
+        """Return the mean of sensitivity and specificity on the validation part."""
+        right = (evidence.probability > 0.5) == evidence.y_val
+        return (right[:, evidence.y_val].mean(1) + right[:, ~evidence.y_val].mean(1)) / 2
+
+
+def test_a_new_rule_is_one_class(evidence: Evidence) -> None:
+    """It chooses what scikit-learn's score chooses, of equal ones by the seed like any other."""
+    rule, models = BalancedAccuracy(), evidence.fitted[0]
+    expected = [
+        balanced_accuracy_score(evidence.y_val, model.predict(evidence.X_val)) for model in models
+    ]
+    choice = rule.choose(evidence)
+    assert choice.scores == pytest.approx(expected)
+    assert choice.tied.tolist() == np.flatnonzero(np.isclose(expected, max(expected))).tolist()
+    assert choice.index in choice.tied
+    assert choice.flag_error == 0
+
+
+def test_the_rules_of_the_study_are_those_of_pvf_selection() -> None:
+    """Readers import them where the library documents them."""
+    used = {
+        type(rule) for pool in ("trees", "mixed") for rule in rules_of(pool, 120, "F1").values()
+    }
+    assert len(used) == 9
+    for kind in used:
+        assert getattr(pvf.selection, kind.__name__) is kind
+
+
 ALL = [
+    BalancedAccuracy(),
     rules.HoldOut(IE),
     rules.BootstrapQuartile(IE),
     rules.Shrunken(IE),

@@ -202,7 +202,7 @@ def test_sentences_name_what_the_estimates_say(estimates: pd.DataFrame) -> None:
 def test_every_deviation_is_listed() -> None:
     """Each entry of the file, with its date and its reason."""
     text = show.deviations()
-    assert text.count("\n- 2026-") == 9
+    assert text.count("\n- 2026-") == 16
     assert "**Changed**" in text
 
 

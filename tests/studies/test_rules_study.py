@@ -4,6 +4,7 @@ import itertools
 import shutil
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -232,6 +233,24 @@ def test_one_worker_or_two_give_the_same_bits() -> None:
     settings = run.RulesSettings(n_candidates=5, sizes=(60,), pools=("trees",))
     one, two = (RULES_STUDY.table(settings, n_jobs=n) for n in (1, 2))
     pd.testing.assert_frame_equal(one, two)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("PVF_DATA_DIR" not in __import__("os").environ, reason="needs the archive")
+def test_a_dask_cluster_of_two_processes_gives_the_same_bits() -> None:
+    """Trees, and a mixed pool whose forest would send tasks of its own."""
+    distributed = pytest.importorskip("distributed")
+    settings = run.RulesSettings(tables=("haberman",), n_candidates=20, pools=("trees", "mixed"))
+    one = RULES_STUDY.table(settings)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster),
+        joblib.parallel_config(backend="dask"),
+    ):
+        other = RULES_STUDY.table(settings)
+    pd.testing.assert_frame_equal(other, one, check_exact=True)
 
 
 def test_sizes_that_leave_too_few_people_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -171,6 +171,22 @@ def test_dask_cluster_of_two_processes(tmp_path):
     assert len(shards(tmp_path)) == 8
 
 
+def backend_within(block):
+    """Name the joblib backend that code inside a block would use."""
+    backend = joblib.parallel.get_active_backend()[0]
+    return pd.DataFrame({"block": [block], "backend": [type(backend).__name__]})
+
+
+def test_a_block_keeps_its_own_parallel_work():
+    """What a block computes in parallel itself, a forest's trees, is not sent to a cluster.
+
+    A worker of one thread that waits for tasks of its own sending may wait for ever.
+    """
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        table = run_blocks(backend_within, range(3), study="within", settings={})
+    assert set(table["backend"]) == {"SequentialBackend"}
+
+
 KILLED = """
 import sys
 from functools import partial

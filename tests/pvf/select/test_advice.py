@@ -6,8 +6,13 @@ from importlib.resources import files
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
-from pvf.select.advice import FILE, advice
+from pvf.advice import FILE, advice, kind_of_pool
 from pvf.select.choose import RULES, recommended_model, select
 from pvf.select.read import load_own_data
 from pvf.select.recommendation import recommend
@@ -29,6 +34,20 @@ def own_data(tmp_path_factory):
     return load_own_data(path, "diagnosis")
 
 
+@pytest.mark.parametrize(
+    ("models", "kind"),
+    [
+        ([DecisionTreeClassifier(), DecisionTreeClassifier(max_depth=2)], "trees"),
+        ([make_pipeline(StandardScaler(), LogisticRegression())], "logistic"),
+        ([LogisticRegression(), DecisionTreeClassifier()], "mixed"),
+        ([GaussianNB(), GaussianNB()], "mixed"),
+    ],
+)
+def test_a_pool_is_of_the_kind_of_its_models(models, kind):
+    """By the last step of each; any other learner, and any mixture, is mixed."""
+    assert kind_of_pool(models) == kind
+
+
 def test_the_library_holds_the_study_s_table(tmp_path):
     """The committed file is what the committed results give today."""
     committed = (files("pvf") / "templates" / FILE).read_text(encoding="utf-8")
@@ -43,9 +62,8 @@ def test_each_line_is_the_wall_s(capacity):
     wall = wall_table(RULES_STUDY.reference, f"IE@{capacity:g}")
     assert len(wall) == len(lines(RULES_STUDY.reference)) / 3
     cases = {"up to 3": 2, "4 to 7": 5.2, "8 or more": 40}
-    pools = {"trees": "trees", "logistic": "pairs", "mixed": "pairs,trees"}
     for _, row in wall.iterrows():
-        line = advice(pools[row["pool"]], capacity, cases[row["validated cases"]])
+        line = advice(row["pool"], capacity, cases[row["validated cases"]])
         assert line.advised == row["choose by"]
         told = f"{line.lead[0]:.2f} ({line.lead[1]:.2f} to {line.lead[2]:.2f})"
         assert told.replace("-", "−") == row["more than hold-out"]
@@ -55,10 +73,10 @@ def test_each_line_is_the_wall_s(capacity):
 
 @pytest.mark.parametrize("capacity", [0.01, 0.19, 0.2, 0.21, 0.45, 1.0])
 @pytest.mark.parametrize("cases", [0, 3.5, 7.5, 1e9])
-def test_any_pool_capacity_and_number_has_a_line(capacity, cases):
-    """The nearest capacity counts, of two equally near the smaller; other pools count as mixed."""
+def test_any_capacity_and_number_has_a_line(capacity, cases):
+    """The nearest capacity counts, of two equally near the smaller."""
     nearest = {0.01: 0.1, 0.19: 0.1, 0.2: 0.1, 0.21: 0.3, 0.45: 0.5, 1.0: 0.5}[capacity]
-    line = advice("my.module:pool", capacity, cases)
+    line = advice("mixed", capacity, cases)
     assert (line.outcome, line.pool) == (f"IE@{nearest:g}", "mixed")
 
 

@@ -7,10 +7,12 @@ studies.rules.advice`` writes them.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Any
 
-__all__ = ["FILE", "Advice", "advice"]
+__all__ = ["FILE", "Advice", "advice", "advice_of", "kind_of_pool"]
 
 FILE = "advice.json"
 
@@ -63,13 +65,20 @@ class Advice:
         )
 
 
+def kind_of_pool(models: Sequence[Any]) -> str:
+    """Return which of the study's pools such models are most like: trees, logistic or mixed."""
+    last = {type(getattr(model, "steps", [("", model)])[-1][1]).__name__ for model in models}
+    kinds = {"DecisionTreeClassifier": "trees", "LogisticRegression": "logistic"}
+    return kinds.get(last.pop(), "mixed") if len(last) == 1 else "mixed"
+
+
 def advice(pool: str, capacity: float, n_cases: float) -> Advice:
     """Return the line of the study's table for a pool, a capacity and a number of cases.
 
     Parameters
     ----------
-    pool : str
-        As in `pvf.select.candidates.make_pool`.
+    pool : {"trees", "logistic", "mixed"}
+        As `kind_of_pool` tells it.
     capacity : float
         The line of the nearest capacity is taken.
     n_cases : float
@@ -84,10 +93,6 @@ def advice(pool: str, capacity: float, n_cases: float) -> Advice:
     >>> advice("trees", 0.12, 5).advised
     'PVF, σ = 0.3'
     """
-    names = {name.strip() for name in pool.split(",")}
-    kind = {frozenset({"trees"}): "trees", frozenset({"pairs"}): "logistic"}.get(
-        frozenset(names), "mixed"
-    )
     lines = json.loads((files("pvf") / "templates" / FILE).read_text(encoding="utf-8"))
     nearest = min(
         {line["capacity"] for line in lines}, key=lambda c: (round(abs(c - capacity), 9), c)
@@ -95,15 +100,25 @@ def advice(pool: str, capacity: float, n_cases: float) -> Advice:
     line = next(
         line
         for line in lines
-        if (line["pool"], line["capacity"]) == (kind, nearest)
+        if (line["pool"], line["capacity"]) == (pool, nearest)
         and line["least"] <= n_cases < (line["below"] or float("inf"))
     )
     return Advice(
         outcome=f"IE@{nearest:g}",
         cases=line["cases"],
-        pool=kind,
+        pool=pool,
         advised=line["advised"],
         share=tuple(line["share"]),
         lead=tuple(line["lead"]),
         tables=line["tables"],
     )
+
+
+def advice_of(
+    models: Sequence[Any], capacity: float | None, n_cases: int | None
+) -> dict[str, str] | None:
+    """Return the line for some models in words; None where too little is known of them."""
+    if len(models) < 2 or capacity is None or n_cases is None:
+        return None
+    line = advice(kind_of_pool(models), capacity, n_cases)
+    return {"advised": line.advised, "rule": line.rule, "says": str(line)}

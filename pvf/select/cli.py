@@ -358,8 +358,8 @@ def apply(model: Path, csv: Path, out: Path, trust: tuple[str, ...], **options: 
     if trust:
         sys.path.insert(0, "")
     with _faults_of_data():
-        saved = load_model(model, trusted=trust)
         table = read_csv_table(csv, **options, missing_spellings=())
+        saved = load_model(model, trusted=trust)
         scores, notes = new_scores(saved, table)
     say(f"{model.name}: '{saved.name}', made from {saved.made_from}")
     say(f"  {saved.headline}")

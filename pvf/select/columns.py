@@ -343,15 +343,10 @@ def _guess(
     return _guess_kind(column, counts, notation, made)
 
 
-def _words(name: str) -> str:
-    """Return a column's name as words in lower case: PatientID and patient_id are patient id."""
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return " ".join(re.sub(r"[^a-z0-9]+", " ", apart.lower()).split())
-
-
 def _named_id(name: str) -> bool:
-    """Whether a column has the name of an identifier."""
-    return bool(_ID_NAME.search(_words(name)))
+    """Whether a column has the name of an identifier: PatientID and patient_id are patient id."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return bool(_ID_NAME.search(" ".join(re.sub(r"[^a-z0-9]+", " ", apart.lower()).split())))
 
 
 def _guess_kind(

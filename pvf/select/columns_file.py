@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from pvf._text import one_line
+from pvf._text import on_console, one_line
 from pvf.select.columns import Column, guess_columns
 from pvf.select.csv_table import TableError, quoted
 
@@ -75,19 +75,20 @@ def read_columns(path: str | Path) -> dict[str, str | list[str]]:
     TableError
         The file cannot be read, is no TOML, or has no ``[columns]`` of kinds.
     """
+    shown = on_console(str(path))
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise TableError(f"{path}: cannot be read ({error.strerror}).") from error
+        raise TableError(f"{shown}: cannot be read ({error.strerror}).") from error
     except ValueError as error:  # no TOML, or no UTF-8
-        raise TableError(f"{path}: is no TOML ({error}).") from error
+        raise TableError(f"{shown}: is no TOML ({error}).") from error
     kinds = content.get("columns")
     if set(content) != {"columns"} or not isinstance(kinds, dict):
-        raise TableError(f"{path}: takes one table, [columns], as `pvf columns` writes it.")
+        raise TableError(f"{shown}: takes one table, [columns], as `pvf columns` writes it.")
     for name, kind in kinds.items():
         levels = kind if isinstance(kind, list) else [kind]
         if not levels or not all(isinstance(level, str) for level in levels):
-            raise TableError(f"{path}: {name!r} is {kind!r}; it takes a kind or a list of levels.")
+            raise TableError(f"{shown}: {name!r} is {kind!r}; it takes a kind or a list of levels.")
     return kinds
 
 

@@ -223,13 +223,8 @@ def load_own_data(
     given.pop(_squeezed(target), None)  # the file lists all columns
     target, given = _named(frame, target, given | parse_kinds(kinds or {}), drop, group)
     reading["kinds"] = given
-    try:
-        y, positive, target_notes = _outcome(frame[target], positive)
-    except TableError as error:  # told together with the faults of the columns
-        faults = [str(error)]
-        guess_columns(frame.drop(columns=target), **reading, faults=faults)
-        refuse_all(faults)
-    faults = []
+    y, positive, target_notes = _outcome_or_faults(frame, target, positive, reading)
+    faults: list[str] = []
     frame, y = frame[y >= 0], y[y >= 0]
     columns = guess_columns(frame.drop(columns=target), **reading, faults=faults)
     frame, y, doubles = _without_doubles(frame, y, columns)
@@ -318,6 +313,19 @@ def _persons(
 def _squeezed(name: Any) -> str:
     """Return a column's name as the header's names are read: its spaces and breaks made one."""
     return " ".join(str(name).split())
+
+
+def _outcome_or_faults(
+    frame: pd.DataFrame, target: str, positive: Any, reading: Mapping[str, Any]
+) -> tuple[NDArray[np.intp], str, tuple[str, ...]]:
+    """Return `_outcome`, or tell its fault together with those of the columns."""
+    try:
+        return _outcome(frame[target], positive)
+    except TableError as error:
+        faults = [str(error)]
+        guess_columns(frame.drop(columns=target), **reading, faults=faults)
+        refuse_all(faults)
+        raise
 
 
 def _outcome(column: pd.Series, positive: Any) -> tuple[NDArray[np.intp], str, tuple[str, ...]]:

@@ -15,7 +15,7 @@ import click
 from pvf._cli import SEED, Jobs, Number, PathTo, refuse_outputs, say
 from pvf._outputs import write_whole
 from pvf._text import on_console
-from pvf.select.columns import parse_kinds
+from pvf.select.columns_file import parse_kinds
 from pvf.select.csv_table import TableError
 
 EPILOG = """\b

@@ -1,9 +1,9 @@
-"""Kinds of columns in a TOML file, to be read, changed and given back."""
+"""Kinds of columns as a reader gives them: by words, or in a TOML file that was written for it."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from pvf._text import on_console, one_line
 from pvf.select.columns import Column, guess_columns
 from pvf.select.csv_table import TableError, quoted
 
-__all__ = ["columns_as_toml", "read_columns", "without_guesses"]
+__all__ = ["columns_as_toml", "parse_kinds", "read_columns", "without_guesses"]
 
 HEAD = """\
 # What each column of {name} is taken for. Change what is wrong, then
@@ -56,6 +56,51 @@ def columns_as_toml(frame: pd.DataFrame, name: str, **reading: Any) -> str:
         comment = "" if guessed else "# "
         lines.append(f"{comment}{_string(column)} = {value}  # {one_line(why)}")
     return HEAD.format(name=quoted(one_line(name))) + "\n".join(lines) + "\n"
+
+
+def parse_kinds(
+    given: str | Sequence[str] | Mapping[str, str | Sequence[Any]],
+) -> dict[str, str | list[str]]:
+    """Read kinds as a command line or a notebook's parameter gives them.
+
+    Parameters
+    ----------
+    given : str, sequence of str, or mapping
+        Each ``"column=kind"`` or ``"column=ordinal:low<mid<high"``; a mapping is one of columns
+        to kinds.
+
+    Returns
+    -------
+    dict
+        As `guess_columns` takes it.
+
+    Raises
+    ------
+    TableError
+        If one is of another form.
+
+    Examples
+    --------
+    >>> parse_kinds(["ward=nominal", "pain=ordinal:none<some<much"])
+    {'ward': 'nominal', 'pain': ['none', 'some', 'much']}
+    """
+    if isinstance(given, Mapping):
+        given = [
+            f"{column}={kind if isinstance(kind, str) else 'ordinal:' + '<'.join(map(str, kind))}"
+            for column, kind in given.items()
+        ]
+    kinds: dict[str, str | list[str]] = {}
+    for text in [given] if isinstance(given, str) else given:
+        if not isinstance(text, str):
+            raise TableError(f"kinds holds {text!r}; each takes COLUMN=KIND, as in ward=nominal.")
+        column, equals, kind = text.rpartition("=")
+        if not equals or not column or not kind:
+            raise TableError(f"{text!r} is not COLUMN=KIND, as in ward=nominal.")
+        name, colon, order = kind.partition(":")
+        if colon and name != "ordinal":
+            raise TableError(f"{text!r}: only ordinal takes levels, not {name!r}.")
+        kinds[column] = [level.strip() for level in order.split("<")] if colon else kind
+    return kinds
 
 
 def read_columns(path: str | Path) -> dict[str, str | list[str]]:

@@ -19,8 +19,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from pvf.select.columns import FEATURES, Column, feature_frame, guess_columns, parse_kinds
-from pvf.select.columns_file import read_columns, without_guesses
+from pvf.select.columns import FEATURES, Column, feature_frame, guess_columns
+from pvf.select.columns_file import parse_kinds, read_columns, without_guesses
 from pvf.select.csv_table import TableError, closest, quoted, read_csv_table, refuse_all
 
 __all__ = ["FEWEST_CASES", "WEIGHTS", "Caution", "OwnData", "load_own_data", "separation"]
@@ -36,7 +36,8 @@ _PERSON = re.compile(r"pat|subj|pers|pid|mrn|ssn|nhs|participant|member", re.IGN
 #: Names of what is often known only after the outcome.
 _LATER = re.compile(
     r"follow.?up|(?:^| )fu(?: |$)|(?:^| )(?:survival|surv|time to|event|death|dead|died|discharge"
-    r"|los|length of stay|censor\w*|relapse|recurrence)(?: |$)|^(?:time|days|futime|stime)$"
+    r"|los|length of stay|censor\w*|relapse|recurrence)(?: |$)"
+    r"|^(?:time ?\d*|days|futime|stime|t?start|t?stop)$"
 )
 
 _POSITIVE_OF = {

@@ -235,3 +235,14 @@ def test_trees_are_drawn_and_others_told(selection, ranked):
     assert sum("flag" in box for box in boxes) >= 3
     other = dataclasses.replace(selection, models={name: ranked[0].steps[-1][1]})
     assert report.model_figure(other) is None
+
+
+@pytest.mark.parametrize("name", ["start", "tstop", "TIME1", "time 2", "Time"])
+def test_intervals_of_follow_up_are_asked_about(tmp_path, name):
+    """Where a row is a piece of follow-up, its beginning and end carry a caution."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({name: rng.normal(size=60).round(3), "died": ["yes", "no"] * 30})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    (caution,) = load_own_data(tmp_path / "a.csv", "died").warnings
+    assert caution.rank == 1
+    assert f"'{name}' has the name of something that is known after" in caution.text

@@ -224,6 +224,12 @@ folder.cleanup()
 Markdown(own_report.recommendation_text(selection))
 
 # %% [markdown]
+# What the selection knows of each item of TRIPOD+AI and PROBAST+AI, and what is left for people:
+
+# %%
+own_report.reporting_table(selection).style.set_uuid("own-reporting")
+
+# %% [markdown]
 # What reproduces this page:
 
 # %% table="What reproduces this page."

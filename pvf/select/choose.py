@@ -344,9 +344,13 @@ def _refuse_a_long_run(
     X, y = data.X.iloc[parts.train], data.y[parts.train]
     pool = make_pool(settings["pool"], data.features, X, y, seed=settings["seed"], screen=False)
     noise = perturbation_of(data.features, X, sigma=settings["sigma"])
-    X_val = data.X.iloc[parts.validation]
+    n_tables = len(settings["sigmas"]) * settings["n_sets"] * settings["n_replicas"]
+    stacked = max(
+        1, min(settings["n_sets"] * settings["n_replicas"], 20_000 // len(parts.validation))
+    )
+    X_val = data.X.iloc[np.tile(parts.validation, stacked)]  # as candidates will predict them
     screened = columns_to_screen(settings["pool"], data.features)
-    n_levels, n_refits = len(settings["sigmas"]), settings["n_repeats"] * len(pmv_levels(y))
+    n_refits = settings["n_repeats"] * len(pmv_levels(y))
 
     def times_of(_: str, estimator: Any) -> NDArray[np.float64]:
         try:
@@ -354,14 +358,13 @@ def _refuse_a_long_run(
         except TableError:  # it will be left out
             return np.zeros(1)
         predict = timed(able["it"].predict, X_val)[1]
-        n_rows = n_levels * settings["n_sets"] * settings["n_replicas"]
-        return np.array([(1 + n_refits) * fit + n_rows * predict])
+        return np.array([(1 + n_refits) * fit + n_tables / stacked * predict])
 
     with without_a_trace():
         sample = timed(lambda: noise.prepare(X_val).draw(1, np.random.default_rng(0)))[1]
         screen = timed(strength_alone, screened[0], X, y)[1] * len(screened) if screened else 0.0
         seconds = float(expected_seconds(pool, times_of)[0])
-    a_split = seconds + screen + n_levels * settings["n_sets"] * settings["n_replicas"] * sample
+    a_split = seconds + screen + n_tables / stacked * sample
     n_workers = min(effective_n_jobs(n_jobs), cpu_count(), settings["n_splits"])
     minutes = a_split * settings["n_splits"] / n_workers / 60
     what = f"{len(pool)} candidates, {len(data.X):,} rows, {len(data.features):,} columns"

@@ -15,7 +15,7 @@ import click
 from pvf._cli import SEED, Jobs, Number, PathTo, refuse_outputs, say
 from pvf._outputs import write_whole
 from pvf._text import on_console
-from pvf.select.columns import parse_kinds
+from pvf.select.columns_file import parse_kinds
 from pvf.select.csv_table import TableError
 
 EPILOG = """\b
@@ -358,8 +358,8 @@ def apply(model: Path, csv: Path, out: Path, trust: tuple[str, ...], **options: 
     if trust:
         sys.path.insert(0, "")
     with _faults_of_data():
-        saved = load_model(model, trusted=trust)
         table = read_csv_table(csv, **options, missing_spellings=())
+        saved = load_model(model, trusted=trust)
         scores, notes = new_scores(saved, table)
     say(f"{model.name}: '{saved.name}', made from {saved.made_from}")
     say(f"  {saved.headline}")

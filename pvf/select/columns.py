@@ -28,7 +28,6 @@ __all__ = [
     "guess_columns",
     "kinds_frame",
     "misfits",
-    "parse_kinds",
 ]
 
 FEATURES = ("numeric", "ordinal", "nominal")
@@ -45,6 +44,8 @@ SCALES = tuple(
         "none minimal slight mild moderate severe critical extreme",
         "lowest low medium high highest",
         "low normal high",
+        "low intermediate high",
+        "bad medium good",
         "small medium large",
         "poor fair good excellent",
         "never rarely sometimes often always",
@@ -209,51 +210,6 @@ def guess_columns(
     return columns
 
 
-def parse_kinds(
-    given: str | Sequence[str] | Mapping[str, str | Sequence[Any]],
-) -> dict[str, str | list[str]]:
-    """Read kinds as a command line or a notebook's parameter gives them.
-
-    Parameters
-    ----------
-    given : str, sequence of str, or mapping
-        Each ``"column=kind"`` or ``"column=ordinal:low<mid<high"``; a mapping is one of columns
-        to kinds.
-
-    Returns
-    -------
-    dict
-        As `guess_columns` takes it.
-
-    Raises
-    ------
-    TableError
-        If one is of another form.
-
-    Examples
-    --------
-    >>> parse_kinds(["ward=nominal", "pain=ordinal:none<some<much"])
-    {'ward': 'nominal', 'pain': ['none', 'some', 'much']}
-    """
-    if isinstance(given, Mapping):
-        given = [
-            f"{column}={kind if isinstance(kind, str) else 'ordinal:' + '<'.join(map(str, kind))}"
-            for column, kind in given.items()
-        ]
-    kinds: dict[str, str | list[str]] = {}
-    for text in [given] if isinstance(given, str) else given:
-        if not isinstance(text, str):
-            raise TableError(f"kinds holds {text!r}; each takes COLUMN=KIND, as in ward=nominal.")
-        column, equals, kind = text.rpartition("=")
-        if not equals or not column or not kind:
-            raise TableError(f"{text!r} is not COLUMN=KIND, as in ward=nominal.")
-        name, colon, order = kind.partition(":")
-        if colon and name != "ordinal":
-            raise TableError(f"{text!r}: only ordinal takes levels, not {name!r}.")
-        kinds[column] = [level.strip() for level in order.split("<")] if colon else kind
-    return kinds
-
-
 def kinds_frame(columns: Sequence[Column]) -> pd.DataFrame:
     """Return what was guessed as a table for people."""
     return pd.DataFrame(
@@ -343,15 +299,10 @@ def _guess(
     return _guess_kind(column, counts, notation, made)
 
 
-def _words(name: str) -> str:
-    """Return a column's name as words in lower case: PatientID and patient_id are patient id."""
-    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return " ".join(re.sub(r"[^a-z0-9]+", " ", apart.lower()).split())
-
-
 def _named_id(name: str) -> bool:
-    """Whether a column has the name of an identifier."""
-    return bool(_ID_NAME.search(_words(name)))
+    """Whether a column has the name of an identifier: PatientID and patient_id are patient id."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return bool(_ID_NAME.search(" ".join(re.sub(r"[^a-z0-9]+", " ", apart.lower()).split())))
 
 
 def _guess_kind(
@@ -396,6 +347,8 @@ def _guess_among_numbers(
             return Column(kind="identifier", why="whole numbers named like an identifier", **made)
         if n_values <= MOST_ORDINAL and n_rows >= 3 * n_values:
             made = {**made, "levels": tuple(np.sort(numbers).tolist()), "notation": notation}
+            if plain and named:
+                return Column(kind="nominal", why=f"{n_values} codes, by its name", **made)
             why = f"whole numbers with {n_values} values; numeric if you say so"
             return Column(kind="ordinal", why=why, **made)
     why = {"dot": "numbers", "comma": "numbers with a decimal comma"}[notation]
@@ -539,7 +492,7 @@ def _notation(name: str, values: list[str], decimal: str | None, separator: str)
         number = either.replace(",", "")
         raise TableError(
             f"Column {name!r} holds {either!r}, which may be {number} or {either.replace(',', '.')}"
-            "; say which mark is decimal (--decimal . or --decimal ,)."
+            "; say which mark is decimal, '.' or ',' (--decimal)."
         )
     return "dot" if as_dot else "comma" if as_comma else ""
 
@@ -558,8 +511,8 @@ def _in_mixed_notation(
             if all(_EITHER_DOT.fullmatch(value) for value in dotted):
                 yield (
                     f"Column {column.name!r} holds {dotted[0]!r}, and column {comma[0]!r} has "
-                    "decimal commas, so it may be a thousand; say which mark is decimal "
-                    "(--decimal . or --decimal ,)."
+                    "decimal commas, so it may be a thousand; say which mark is decimal, '.' or "
+                    "',' (--decimal)."
                 )
 
 
@@ -628,7 +581,7 @@ def _refuse_nearly_numbers(name: str, counts: pd.Series, values: list[str]) -> N
     if not odd:
         raise TableError(
             f"Column {name!r} holds {_in_two_notations(values)}; correct that, say which mark is "
-            f"decimal (--decimal . or --decimal ,), or give its kind ({_ways_out(name)})."
+            f"decimal, '.' or ',' (--decimal), or give its kind ({_ways_out(name)})."
         )
     n_numbers = len(values) - len(odd)
     share = 1 - counts[odd].sum() / counts.sum()

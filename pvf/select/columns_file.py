@@ -1,19 +1,19 @@
-"""Kinds of columns in a TOML file, to be read, changed and given back."""
+"""Kinds of columns as a reader gives them: by words, or in a TOML file that was written for it."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from pvf._text import one_line
+from pvf._text import on_console, one_line
 from pvf.select.columns import Column, guess_columns
 from pvf.select.csv_table import TableError, quoted
 
-__all__ = ["columns_as_toml", "read_columns", "without_guesses"]
+__all__ = ["columns_as_toml", "parse_kinds", "read_columns", "without_guesses"]
 
 HEAD = """\
 # What each column of {name} is taken for. Change what is wrong, then
@@ -58,6 +58,51 @@ def columns_as_toml(frame: pd.DataFrame, name: str, **reading: Any) -> str:
     return HEAD.format(name=quoted(one_line(name))) + "\n".join(lines) + "\n"
 
 
+def parse_kinds(
+    given: str | Sequence[str] | Mapping[str, str | Sequence[Any]],
+) -> dict[str, str | list[str]]:
+    """Read kinds as a command line or a notebook's parameter gives them.
+
+    Parameters
+    ----------
+    given : str, sequence of str, or mapping
+        Each ``"column=kind"`` or ``"column=ordinal:low<mid<high"``; a mapping is one of columns
+        to kinds.
+
+    Returns
+    -------
+    dict
+        As `guess_columns` takes it.
+
+    Raises
+    ------
+    TableError
+        If one is of another form.
+
+    Examples
+    --------
+    >>> parse_kinds(["ward=nominal", "pain=ordinal:none<some<much"])
+    {'ward': 'nominal', 'pain': ['none', 'some', 'much']}
+    """
+    if isinstance(given, Mapping):
+        given = [
+            f"{column}={kind if isinstance(kind, str) else 'ordinal:' + '<'.join(map(str, kind))}"
+            for column, kind in given.items()
+        ]
+    kinds: dict[str, str | list[str]] = {}
+    for text in [given] if isinstance(given, str) else given:
+        if not isinstance(text, str):
+            raise TableError(f"kinds holds {text!r}; each takes COLUMN=KIND, as in ward=nominal.")
+        column, equals, kind = text.rpartition("=")
+        if not equals or not column or not kind:
+            raise TableError(f"{text!r} is not COLUMN=KIND, as in ward=nominal.")
+        name, colon, order = kind.partition(":")
+        if colon and name != "ordinal":
+            raise TableError(f"{text!r}: only ordinal takes levels, not {name!r}.")
+        kinds[column] = [level.strip() for level in order.split("<")] if colon else kind
+    return kinds
+
+
 def read_columns(path: str | Path) -> dict[str, str | list[str]]:
     """Read a file that `columns_as_toml` wrote and somebody changed.
 
@@ -75,19 +120,20 @@ def read_columns(path: str | Path) -> dict[str, str | list[str]]:
     TableError
         The file cannot be read, is no TOML, or has no ``[columns]`` of kinds.
     """
+    shown = on_console(str(path))
     try:
         content = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise TableError(f"{path}: cannot be read ({error.strerror}).") from error
+        raise TableError(f"{shown}: cannot be read ({error.strerror}).") from error
     except ValueError as error:  # no TOML, or no UTF-8
-        raise TableError(f"{path}: is no TOML ({error}).") from error
+        raise TableError(f"{shown}: is no TOML ({error}).") from error
     kinds = content.get("columns")
     if set(content) != {"columns"} or not isinstance(kinds, dict):
-        raise TableError(f"{path}: takes one table, [columns], as `pvf columns` writes it.")
+        raise TableError(f"{shown}: takes one table, [columns], as `pvf columns` writes it.")
     for name, kind in kinds.items():
         levels = kind if isinstance(kind, list) else [kind]
         if not levels or not all(isinstance(level, str) for level in levels):
-            raise TableError(f"{path}: {name!r} is {kind!r}; it takes a kind or a list of levels.")
+            raise TableError(f"{shown}: {name!r} is {kind!r}; it takes a kind or a list of levels.")
     return kinds
 
 

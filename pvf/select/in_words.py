@@ -16,7 +16,7 @@ from pvf.select.candidates import MixedEncoder
 from pvf.select.columns import Column
 from pvf.select.splits import score_of
 
-__all__ = ["columns_used", "cut_off", "model_in_words", "worked_person"]
+__all__ = ["columns_used", "cut_off", "model_in_words", "terms_of", "worked_person"]
 
 
 def model_in_words(model: Any) -> list[str]:
@@ -158,8 +158,17 @@ def _name(column: Column) -> str:
     return f"{column.name} ({unit})" if unit else column.name
 
 
-def _terms(encoder: MixedEncoder) -> list[str]:
-    """Return what each encoded column stands for."""
+def terms_of(encoder: MixedEncoder) -> list[str]:
+    """Return what each encoded column stands for.
+
+    Parameters
+    ----------
+    encoder : MixedEncoder
+
+    Returns
+    -------
+    list of str
+    """
     terms = [_name(column) for column in _numbers(encoder)]
     for column in _nominal(encoder):
         first = 1 if len(column.levels) == 2 else 0
@@ -174,7 +183,7 @@ def _of_logistic(encoder: MixedEncoder, classifier: LogisticRegression) -> Itera
     own[:n_numbers] /= encoder.spreads_
     constant = float(classifier.intercept_[0] - own[:n_numbers] @ encoder.means_)
     yield f"Sum up {constant:+.4g}"
-    for term, weight in zip(_terms(encoder), own, strict=True):
+    for term, weight in zip(terms_of(encoder), own, strict=True):
         yield (
             f"and {weight:+.4g} × {term}" if " is " not in term else f"and {weight:+.4g} if {term}"
         )
@@ -186,7 +195,7 @@ def _of_logistic(encoder: MixedEncoder, classifier: LogisticRegression) -> Itera
 
 
 def _of_tree(encoder: MixedEncoder, classifier: DecisionTreeClassifier) -> Iterator[str]:
-    tree, terms, numbers = classifier.tree_, _terms(encoder), _numbers(encoder)
+    tree, terms, numbers = classifier.tree_, terms_of(encoder), _numbers(encoder)
 
     def walk(node: int, depth: int) -> Iterator[str]:
         indent = "· " * depth

@@ -19,8 +19,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
-from pvf.select.columns import FEATURES, Column, feature_frame, guess_columns, parse_kinds
-from pvf.select.columns_file import read_columns, without_guesses
+from pvf.select.columns import FEATURES, Column, feature_frame, guess_columns
+from pvf.select.columns_file import parse_kinds, read_columns, without_guesses
 from pvf.select.csv_table import TableError, closest, quoted, read_csv_table, refuse_all
 
 __all__ = ["FEWEST_CASES", "WEIGHTS", "Caution", "OwnData", "load_own_data", "separation"]
@@ -36,7 +36,8 @@ _PERSON = re.compile(r"pat|subj|pers|pid|mrn|ssn|nhs|participant|member", re.IGN
 #: Names of what is often known only after the outcome.
 _LATER = re.compile(
     r"follow.?up|(?:^| )fu(?: |$)|(?:^| )(?:survival|surv|time to|event|death|dead|died|discharge"
-    r"|los|length of stay|censor\w*|relapse|recurrence)(?: |$)|^(?:time|days|futime|stime)$"
+    r"|los|length of stay|censor\w*|relapse|recurrence)(?: |$)"
+    r"|^(?:time ?\d*|days|futime|stime|t?start|t?stop)$"
 )
 
 _POSITIVE_OF = {
@@ -223,13 +224,8 @@ def load_own_data(
     given.pop(_squeezed(target), None)  # the file lists all columns
     target, given = _named(frame, target, given | parse_kinds(kinds or {}), drop, group)
     reading["kinds"] = given
-    try:
-        y, positive, target_notes = _outcome(frame[target], positive)
-    except TableError as error:  # told together with the faults of the columns
-        faults = [str(error)]
-        guess_columns(frame.drop(columns=target), **reading, faults=faults)
-        refuse_all(faults)
-    faults = []
+    y, positive, target_notes = _outcome_or_faults(frame, target, positive, reading)
+    faults: list[str] = []
     frame, y = frame[y >= 0], y[y >= 0]
     columns = guess_columns(frame.drop(columns=target), **reading, faults=faults)
     frame, y, doubles = _without_doubles(frame, y, columns)
@@ -318,6 +314,19 @@ def _persons(
 def _squeezed(name: Any) -> str:
     """Return a column's name as the header's names are read: its spaces and breaks made one."""
     return " ".join(str(name).split())
+
+
+def _outcome_or_faults(
+    frame: pd.DataFrame, target: str, positive: Any, reading: Mapping[str, Any]
+) -> tuple[NDArray[np.intp], str, tuple[str, ...]]:
+    """Return `_outcome`, or tell its fault together with those of the columns."""
+    try:
+        return _outcome(frame[target], positive)
+    except TableError as error:
+        faults = [str(error)]
+        guess_columns(frame.drop(columns=target), **reading, faults=faults)
+        refuse_all(faults)
+        raise
 
 
 def _outcome(column: pd.Series, positive: Any) -> tuple[NDArray[np.intp], str, tuple[str, ...]]:

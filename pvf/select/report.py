@@ -8,21 +8,27 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import tomllib
 from functools import partial
 from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.pipeline import Pipeline
+from sklearn.tree import DecisionTreeClassifier, plot_tree
 
 import pvf
 from pvf import plotting, render
 from pvf.model_card import ModelCard
 from pvf.multiplicity import MultiplicityDisplay
 from pvf.plotting import Figure
+from pvf.select.candidates import MixedEncoder
 from pvf.select.choose import RULES, Selection
 from pvf.select.columns import kinds_frame
+from pvf.select.in_words import model_in_words, terms_of
 from pvf.select.read import OwnData
 from pvf.select.recommendation import recommend
 from pvf.validation import PerturbationValidationResult, tied_best
@@ -40,11 +46,13 @@ __all__ = [
     "differences_table",
     "judged_table",
     "leaders_table",
+    "model_figure",
     "multiplicity_figure",
     "notes_text",
     "parts_table",
     "places_figure",
     "recommendation_text",
+    "reporting_table",
     "scores_figure",
     "settings_table",
     "sigma_table",
@@ -55,6 +63,8 @@ __all__ = [
 FORMATS = (".html", ".md", ".json")
 #: The file in ``pvf/templates`` by which a report is written.
 _TEMPLATE = "report.j2"
+#: The file in ``pvf/templates`` that lists the items of guidelines.
+_ITEMS = "reporting.toml"
 
 
 # --- tables ---------------------------------------------------------------------------------------
@@ -191,6 +201,47 @@ def settings_table(selection: Selection) -> pd.DataFrame:
     return pd.DataFrame({"value": listed}).rename_axis("setting")
 
 
+def reporting_table(selection: Selection) -> pd.DataFrame:
+    """Return what the selection can say to each item of TRIPOD+AI and PROBAST+AI, and what not."""
+    data, said = selection.data, recommend(selection)
+    gaps = [f"{column.name} {column.n_missing}" for column in data.features if column.n_missing]
+    parts = parts_table(selection)
+    by_person = f"By {data.group}: rows of one person stay on one side of a split."
+    facts = {
+        **selection.settings,
+        "target": data.target,
+        "positive": repr(data.positive),
+        "places": f"{selection.settings['places']:.4g}",
+        "per": f"{selection.settings['per']:.4g}",
+        "file": data.name,
+        "sha256": data.sha256,
+        "notes": " ".join(data.notes),
+        "features": ", ".join(f"{column.name} ({column.kind})" for column in data.features),
+        "n_features": len(data.features),
+        "persons": data.n_persons,
+        "cases": data.n_cases,
+        "missing": f"Missing: {', '.join(gaps) or 'nothing'}.",
+        "n_splits": len(selection.parts),
+        "n_models": len(selection.models),
+        "clusters": by_person if data.group else "Every row counts as a person of its own.",
+        "parts": ", ".join(
+            f"{p} {r['patients']} ({r['cases']} cases)" for p, r in parts.iterrows()
+        ),
+        "pvf": pvf.__version__,
+        "cut_off": said.model_in_words[-2],
+        "model": " ".join(said.model_in_words),
+        "reached": said.reasons[0],
+        "headline": said.headline,
+        "caveats": " ".join(said.caveats),
+        "leaks": " ".join(text for text in data.cautions if "outcome" in text)
+        or "No column tells the outcomes apart by itself.",
+    }
+    items = tomllib.loads((files("pvf") / "templates" / _ITEMS).read_text(encoding="utf-8"))
+    rows = {item: [known.format_map(facts), people] for item, (known, people) in items.items()}
+    columns = ["from the selection", "to be filled in by people"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("item")
+
+
 # --- figures --------------------------------------------------------------------------------------
 
 
@@ -222,6 +273,36 @@ def places_figure(selection: Selection) -> Figure:
         "Cases that the places reach, on patients who had no part in the choice, with 95% "
         "intervals.",
         f"Dots with bars: {listed}.",
+    )
+
+
+def model_figure(selection: Selection) -> Figure | None:
+    """Draw the recommended model where it is a tree; other models are told in words."""
+    model = selection.models[selection.recommended]
+    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else []
+    encoder, tree = steps if len(steps) == 2 else (None, None)
+    if not (isinstance(encoder, MixedEncoder) and isinstance(tree, DecisionTreeClassifier)):
+        return None
+    size = 1.6 + 1.1 * tree.get_n_leaves(), 1.4 + 1.3 * tree.get_depth()
+    names = [plotting.label(term) for term in terms_of(encoder)]
+    with plotting.style():
+        axes = plotting.new_axes(figsize=size)
+        plot_tree(
+            tree,
+            feature_names=names,
+            class_names=["do not flag", "flag"],
+            impurity=False,
+            proportion=True,
+            filled=True,
+            fontsize=7,
+            ax=axes,
+        )
+        plotting.as_written(axes.texts)
+    return Figure(
+        _closed(axes),
+        "The recommended tree; to the left where the condition holds. Shares are of the rows, then "
+        "of the two outcomes, which weigh the same.",
+        "A tree: " + " ".join(model_in_words(model)[:-1]),
     )
 
 
@@ -382,8 +463,10 @@ def _page(selection: Selection) -> dict[str, Any]:
             "calibration": calibration_table(selection),
             "contested": contested_table(selection),
             "settings": settings_table(selection),
+            "reporting": reporting_table(selection),
         },
         "figures": {
+            "model": drawn.facts() if (drawn := model_figure(selection)) else None,
             "scores": scores_figure(selection).facts(),
             "places": places_figure(selection).facts(),
             "multiplicity": multiplicity_figure(selection).facts(),

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pvf._outputs import write_whole
+from pvf._text import on_console
 from pvf.select.choose import Selection
 from pvf.select.columns import Column, feature_frame, misfits
 from pvf.select.csv_table import CsvTable, TableError, closest, refuse_all
@@ -116,23 +117,23 @@ def load_model(path: str | Path, *, trusted: Sequence[str] = ()) -> SavedModel:
         If there is no such file, it is of another kind, holds an object that is not trusted, or
         the library skops is not installed.
     """
-    skops = _skops()
+    skops, shown = _skops(), on_console(str(path))
     try:
         content = Path(path).read_bytes()
         unknown = sorted({*skops.get_untrusted_types(data=content)} - {*OURS, *trusted})
         if unknown:
             raise TableError(
-                f"{path} holds objects of other libraries: {', '.join(unknown)}. If you trust who "
+                f"{shown} holds objects of other libraries: {', '.join(unknown)}. If you trust who "
                 f"made it, say so ({' '.join(f'--trust {name}' for name in unknown)})."
             )
         return SavedModel(**skops.loads(content, trusted=[*OURS, *trusted]))
     except TableError:
         raise
     except OSError as error:
-        raise TableError(f"{path}: cannot be read ({error.strerror}).") from error
+        raise TableError(f"{shown}: cannot be read ({error.strerror}).") from error
     except (zipfile.BadZipFile, LookupError, ValueError, TypeError, AttributeError) as error:
         raise TableError(
-            f"{path}: is no model that `pvf select --save` of this version wrote ({error})."
+            f"{shown}: is no model that `pvf select --save` of this version wrote ({error})."
         ) from error
 
 

@@ -54,8 +54,10 @@ main.commands = {**library.main.commands, **studies.main.commands, **tools.main.
 #: What each command needs besides the value that is tried. A new command must be added here.
 BASE = {
     "": ["claims"],
+    "apply": ["--out", "scores.csv"],
     "build": [],
     "claims": [],
+    "columns": [],
     "data fetch": [],
     "data status": [],
     "example": [],
@@ -141,7 +143,11 @@ def command_line(path, param, value):
     if path == "":
         return [*typed(param, value), *BASE[path]]
     before = ["--root", "book"] if path == "run" else []
-    own = ["patients.csv"] if path == "select" and param.name != "csv" else []
+    own = ["patients.csv"] if path in ("select", "columns") and param.name != "csv" else []
+    if path == "apply":
+        both = ["model.skops", "patients.csv"]
+        own = {"csv": both[:1], "model": []}.get(param.name, both)
+    after = ["patients.csv"] if path == "apply" and param.name == "model" else []
     own += ["new.csv"] if path == "example" and param.name != "csv" else []
     replaced = param.opts[-1]
     base = BASE[path][2:] if BASE[path][:1] == [replaced] else BASE[path]
@@ -150,7 +156,7 @@ def command_line(path, param, value):
     given_twice = [word for word in base if word != replaced]
     if replaced in base:  # the sound value goes too
         given_twice.remove(base[base.index(replaced) + 1])
-    return [*before, *path.split(), *own, *given_twice, *typed(param, value)]
+    return [*before, *path.split(), *own, *given_twice, *typed(param, value), *after]
 
 
 @pytest.mark.parametrize(("path", "param"), parameters())

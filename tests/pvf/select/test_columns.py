@@ -13,8 +13,8 @@ from pvf.select.columns import (
     feature_frame,
     guess_columns,
     kinds_frame,
-    parse_kinds,
 )
+from pvf.select.columns_file import parse_kinds
 from pvf.select.csv_table import TableError
 
 
@@ -588,7 +588,7 @@ def test_three_digits_after_a_comma_may_be_a_thousand(either):
         guess(values)
     assert str(error.value) == (
         f"Column 'x' holds {either!r}, which may be {number} or {either.replace(',', '.')}; "
-        "say which mark is decimal, '.' or ','."
+        "say which mark is decimal, '.' or ',' (--decimal)."
     )
     assert read(values, decimal=".")[1] == float(number)
     assert read(values, decimal=",")[1] == float(number) / 1000
@@ -947,3 +947,22 @@ def test_kinds_of_another_form_are_refused(text, message):
     """What is wrong with it is said."""
     with pytest.raises(TableError, match=message):
         parse_kinds([text])
+
+
+def test_codes_of_a_site_have_no_order():
+    """Five numbers of shops or hospitals are levels without an order; five of a scale have one."""
+    frame = pd.DataFrame({name: list("12347") * 20 for name in ("StoreID", "hospital_id", "pain")})
+    found = {column.name: column for column in guess_columns(frame)}
+    assert {name: column.kind for name, column in found.items()} == {
+        "StoreID": "nominal",
+        "hospital_id": "nominal",
+        "pain": "ordinal",
+    }
+    assert found["StoreID"].levels == (1.0, 2.0, 3.0, 4.0, 7.0)
+
+
+@pytest.mark.parametrize("scale", ["low intermediate high", "bad medium good"])
+def test_scales_of_public_tables_have_their_order(scale):
+    """Risk groups and shelves are ranked by their words, whatever stands first in the file."""
+    frame = pd.DataFrame({"group": sorted(scale.split()) * 5})
+    assert guess_columns(frame)[0].levels == tuple(scale.split())

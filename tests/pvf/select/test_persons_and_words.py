@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from pvf.select import report
@@ -14,7 +15,7 @@ from pvf.select.candidates import encoder
 from pvf.select.choose import select
 from pvf.select.columns import feature_frame, guess_columns
 from pvf.select.csv_table import TableError, read_csv_table
-from pvf.select.in_words import model_in_words
+from pvf.select.in_words import cut_off, model_in_words, worked_person
 from pvf.select.read import load_own_data
 from pvf.select.recommendation import recommend
 from pvf.select.splits import split
@@ -180,3 +181,68 @@ def test_positive_of_any_type_is_the_case(tmp_path, given, n_cases):
     rows = [f"{i / 7:.3f},{int(i % 4 == 0)}" for i in range(80)]
     path.write_text("x,died\n" + "\n".join(rows), encoding="utf-8")
     assert load_own_data(path, "died", positive=given).y.sum() == n_cases
+
+
+def test_items_of_guidelines_are_filled_from_the_selection_or_left_open(selection):
+    """No item is empty on both sides, and its sentences are those of the recommendation."""
+    table, said = report.reporting_table(selection), recommend(selection)
+    known, people = table.iloc[:, 0], table.iloc[:, 1]
+    assert (known.astype(bool) | people.astype(bool)).all()
+    assert not known.str.contains("[{}]").any()
+    assert f"80 patients, {selection.data.n_cases} cases" in known["TRIPOD+AI 10 Sample size"]
+    assert known["TRIPOD+AI 23a Performance"] == said.reasons[0]
+    assert known["TRIPOD+AI 25 Interpretation"] == said.headline
+    assert known["TRIPOD+AI 12d Clusters"].startswith("By PatientID")
+    assert known["TRIPOD+AI 5b Dates"] == ""
+    assert "TRIPOD+AI 14 Fairness" in report.as_markdown(selection)
+
+
+@pytest.fixture(scope="module")
+def ranked():
+    """Make a tree that asks for a rank of words, with its table, columns and outcome."""
+    frame = pd.DataFrame({"pain": ["mild", "moderate", "severe", None] * 10})
+    columns = guess_columns(frame)
+    X, y = feature_frame(frame, columns), np.array([0, 0, 1, 0] * 10)
+    tree = DecisionTreeClassifier(max_depth=1, random_state=0)
+    return make_pipeline(encoder(columns, scale=False), tree).fit(X, y), X, columns
+
+
+def test_ranks_are_told_in_the_words_of_the_file(ranked):
+    """Cuts, gaps and the worked patient name levels, not their numbers."""
+    model, X, columns = ranked
+    told = model_in_words(model)
+    assert told[0] == "if pain at most moderate:"
+    assert told[-1] == "A missing value is taken for: pain moderate."
+    assert "(pain moderate)" in worked_person(model, X, columns)
+
+
+@pytest.mark.parametrize(("capacity", "places"), [(0.1, 4), (0.25, 10), (0.5, 20)])
+def test_cut_off_gives_the_last_place(ranked, capacity, places):
+    """Counted by hand: ten of forty score 1, all others 0."""
+    said = cut_off(*ranked[:2], capacity)
+    lowest = 1 if places <= 10 else 0
+    assert f"The highest {places} of the 40 scores of these rows are {lowest:.3f} or more" in said
+    shared = {4: "10 rows share the last 4", 10: None, 20: "30 rows share the last 10"}[places]
+    assert (shared in said) if shared else ("share" not in said)
+
+
+def test_trees_are_drawn_and_others_told(selection, ranked):
+    """A tree's boxes stand in the figure; a model of another kind has none."""
+    name = selection.recommended
+    drawn = report.model_figure(dataclasses.replace(selection, models={name: ranked[0]}))
+    boxes = [text.get_text() for text in drawn.picture.axes[0].texts]
+    assert any("pain <= 1.5" in box for box in boxes)
+    assert sum("flag" in box for box in boxes) >= 3
+    other = dataclasses.replace(selection, models={name: ranked[0].steps[-1][1]})
+    assert report.model_figure(other) is None
+
+
+@pytest.mark.parametrize("name", ["start", "tstop", "TIME1", "time 2", "Time"])
+def test_intervals_of_follow_up_are_asked_about(tmp_path, name):
+    """Where a row is a piece of follow-up, its beginning and end carry a caution."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({name: rng.normal(size=60).round(3), "died": ["yes", "no"] * 30})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    (caution,) = load_own_data(tmp_path / "a.csv", "died").warnings
+    assert caution.rank == 1
+    assert f"'{name}' has the name of something that is known after" in caution.text

@@ -33,7 +33,7 @@ from IPython.display import Markdown
 from myst_nb import glue
 
 from book.tools.figures import keep_data
-from studies.kit.show import show, text_table
+from studies.kit.show import show
 from studies.pvf2026.clinical import BREAST
 from studies.pvf2026.clinical import run as clinical
 from studies.pvf2026.clinical import show as clinical_report

@@ -26,10 +26,9 @@ seed = 0
 # Three columns of numbers and one of text; some values are missing. Half of the patients train.
 
 # %%
-from sklearn.model_selection import train_test_split
-
 import pvf
 from pvf.select.example import make_cohort
+from sklearn.model_selection import train_test_split
 
 cohort = make_cohort(600, seed=seed)
 numeric = ["age", "crp", "albumin"]

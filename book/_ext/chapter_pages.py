@@ -102,7 +102,8 @@ def _caption(doctree: nodes.document, chapter: str) -> None:
             if caption:
                 number += 1
                 label = f'<span class="caption-number">Table {chapter}{number}.</span>'
-                head = f"<caption>{label} {escape(caption)}</caption>"
+                words = f'<span class="caption-text">{label} {escape(caption)}</span>'
+                head = f"<caption>{words}</caption>"
                 text = re.sub("<table[^>]*>", lambda tag, head=head: tag[0] + head, text, count=1)
             text = re.sub(r"(?<=[>( ])-(?=[\d.])", "−", text)
             output.replace_self(nodes.raw("", text, format="html", classes=output["classes"]))

@@ -79,7 +79,8 @@ clinical_report.figure_of_reached_cases(reached, sigma=0.3)
 # %% [markdown]
 # ## In code
 #
-# A hundred trees, twenty patients to choose by, each value off by a tenth, and the tree that PVF takes:
+# A hundred trees, twenty patients to choose by, each value off by a tenth, and the number of the
+# tree that PVF takes:
 
 # %% tags=["essential"]
 import pvf
@@ -93,7 +94,7 @@ noise = pvf.Perturbation(pvf.RelativeNoise(0.1))
 score = pvf.intervention_efficiency_scorer(0.1, pos_label=0)
 pvf.perturbation_validation(
     fitted, X[80:100], y[80:100], perturbation=noise, scoring=score
-).best_model
+).best_index
 
 # %% [markdown]
 # ## Verdicts

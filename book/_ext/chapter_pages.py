@@ -102,10 +102,16 @@ def _caption(doctree: nodes.document, chapter: str) -> None:
             if caption:
                 number += 1
                 label = f'<span class="caption-number">Table {chapter}{number}.</span>'
-                head = f"<caption>{label} {escape(caption)}</caption>"
-                text = re.sub("<table[^>]*>", lambda tag, head=head: tag[0] + head, text, count=1)
-            text = re.sub(r"(?<=[>( ])-(?=[\d.])", "−", text)
+                words = f'<span class="caption-text">{label} {escape(caption)}</span>'
+                head = f"<caption>{words}</caption>"
+                start = text.index(">", text.index("<table")) + 1
+                text = text[:start] + head + text[start:]
+            text = re.sub(r">[^<]*</td>", _with_true_minus, text)
             output.replace_self(nodes.raw("", text, format="html", classes=output["classes"]))
+
+
+def _with_true_minus(cell: re.Match[str]) -> str:
+    return re.sub(r"(?<=[>( ])-(?=[\d.])", "−", cell[0])
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -6,7 +6,10 @@ if (window.location.protocol === "file:") {
 /* A link into a fold opens it, and paper shows all of them. */
 function openFold() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  const fold = target && (target.closest("details.fold") || target.querySelector(":scope > details.fold"));
+  const fold =
+    target &&
+    (target.closest("details.fold") ||
+      target.closest("section").querySelector(":scope > details.fold"));
   if (fold && !fold.open) {
     fold.open = true;
     target.scrollIntoView();

@@ -376,6 +376,7 @@ def rank_models(
 
 
 def named_models(models: Any) -> dict[Any, Any]:
+    """Return unfitted models by name; those of a list are named by what they print."""
     if not isinstance(models, Mapping | list | tuple):
         raise TypeError(f"models must be a list or a dict of estimators, got {shown(models)}.")
     named = (

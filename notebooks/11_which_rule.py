@@ -266,8 +266,9 @@ pd.DataFrame(found, index=["tied", "IE@0.1 outside", "attainable share"]).T
 # %% [markdown]
 # **On tables that the study does not hold.** `python -m studies rules --data FOLDER` runs the same
 # comparison on CSV files whose last column is the outcome, and says where each lies among the
-# study's tables: inside, below or above the middle 95% of them. If more than one in twenty lay
-# outside, that would speak against this page.
+# study's tables: inside, below or above the middle 95% of them. With as many cohorts as here
+# (`--cohorts`), more than one in twenty outside would speak against this page; few cohorts scatter
+# more, and lie outside more often by chance.
 #
 # ## The data
 #

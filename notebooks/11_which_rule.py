@@ -262,6 +262,12 @@ for kind in (HoldOut, BootstrapQuartile, RepeatedCV, PerturbationValidation):
 pd.DataFrame(found, index=["tied", "IE@0.1 outside", "attainable share"]).T
 
 # %% [markdown]
+# **On tables that the study does not hold.** `python -m studies rules --data FOLDER` runs the same
+# comparison on CSV files whose last column is the outcome, and says where each lies among the
+# study's tables: inside, below or above the middle 95% of them. With as many cohorts as here
+# (`--cohorts`), more than one in twenty outside would speak against this page; few cohorts scatter
+# more, and lie outside more often by chance.
+#
 # ## The data
 #
 # One data set a source, because those cut from one source are not independent; the case is the

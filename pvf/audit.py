@@ -288,18 +288,13 @@ def audit(
         "capacity": None if capacity is None else check_number("capacity", capacity, 0, 1),
     }
     seed = seed_sequence(random_state)
-    if splits is None:
-        parts = _random_splits(labels, n_splits, validation_share, seed)
-    else:
-        parts = _given_splits(splits, len(labels))
-    n_bootstraps = check_integer("n_bootstraps", n_bootstraps, 0)
-    rows = parts + [_bootstrap(labels, _key(seed, 1, b)) for b in range(n_bootstraps)]
-    settings: dict[str, Any] = {
-        "scoring": check_scorer(scoring),
-        "n_sets": -(-check_integer("n_sets", n_sets, 1) // len(parts)),
-        "n_replicas": check_integer("n_replicas", n_replicas, 1),
-        "aggregate": check_number("aggregate", aggregate, 0, 1),
-    }
+    parts = (
+        _random_splits(labels, n_splits, validation_share, seed)
+        if splits is None
+        else _given_splits(splits, len(labels))
+    )
+    rows = parts + _bootstraps(labels, n_bootstraps, seed)
+    settings = _of_one(scoring, n_sets, n_replicas, aggregate, len(parts))
     tasks = (
         delayed(_one_choice)(pool, X, labels, part, strengths, settings, _key(seed, 2, place))
         for place, part in enumerate(rows)
@@ -585,6 +580,18 @@ def _key(seed: np.random.SeedSequence, *key: int) -> np.random.SeedSequence:
     return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
 
 
+def _of_one(
+    scoring: Scoring, n_sets: int, n_replicas: int, aggregate: float, n_parts: int
+) -> dict[str, Any]:
+    """Return the settings of PVF on one split, which has its share of the perturbed sets."""
+    return {
+        "scoring": check_scorer(scoring),
+        "n_sets": -(-check_integer("n_sets", n_sets, 1) // n_parts),
+        "n_replicas": check_integer("n_replicas", n_replicas, 1),
+        "aggregate": check_number("aggregate", aggregate, 0, 1),
+    }
+
+
 def _random_splits(
     y: NDArray[Any], n_splits: Any, validation_share: Any, seed: np.random.SeedSequence
 ) -> list[Rows]:
@@ -612,6 +619,11 @@ def _given_splits(splits: Any, n_rows: int) -> list[Rows]:
     if len(found) < 2:
         raise ValueError(f"splits must hold two splits or more, got {len(found)}.")
     return found
+
+
+def _bootstraps(y: NDArray[Any], n_bootstraps: int, seed: np.random.SeedSequence) -> list[Rows]:
+    n_bootstraps = check_integer("n_bootstraps", n_bootstraps, 0)
+    return [_bootstrap(y, _key(seed, 1, b)) for b in range(n_bootstraps)]
 
 
 def _bootstrap(y: NDArray[Any], seed: np.random.SeedSequence) -> Rows:

@@ -269,15 +269,7 @@ def select(
     with threadpool_limits(limits=1), Progress("select", show=progress) as run:
         run.stage("finding out how long this takes")
         _refuse_a_long_run(data, parts[0], of_a_split, n_jobs, most_minutes, run)
-        run.stage("splits", len(parts))
-        tasks = (
-            delayed(one_split)(data, part, of_a_split, seed=s)
-            for part, s in zip(parts, seeds, strict=True)
-        )
-        found = []
-        for one in Parallel(n_jobs=n_jobs, return_as="generator")(tasks):
-            found.append(one)
-            run.step()
+        found = _all_splits(data, parts, seeds, of_a_split, n_jobs, run)
         run.stage("fitting the candidates to all rows")
         candidates = make_pool(settings["pool"], data.features, data.X, data.y, seed=seed)
         models, left_out = fitted(candidates, data.X, data.y)
@@ -288,6 +280,27 @@ def select(
 #: Which of the study's pools a pool of this tool is like; any other is mixed.
 _KINDS = {"trees": "trees", "pairs": "logistic"}
 _NO_SETTINGS = ("data", "n_jobs", "progress", "most_minutes")
+
+
+def _all_splits(
+    data: OwnData,
+    parts: Sequence[Parts],
+    seeds: Sequence[int],
+    settings: Mapping[str, Any],
+    n_jobs: int | None,
+    run: Progress,
+) -> list[OneSplit]:
+    """Repeat the whole choice on every split, on all workers."""
+    run.stage("splits", len(parts))
+    tasks = (
+        delayed(one_split)(data, part, settings, seed=seed)
+        for part, seed in zip(parts, seeds, strict=True)
+    )
+    found = []
+    for one in Parallel(n_jobs=n_jobs, return_as="generator")(tasks):
+        found.append(one)
+        run.step()
+    return found
 
 
 def _complete(settings: dict[str, Any], n_rows: int) -> dict[str, Any]:

@@ -135,21 +135,7 @@ def read_csv_table(
         raise TableError(f"{path}: every line is blank; it takes a header line and rows of data.")
     header, header_notes = _header(rows, path)
     body = rows[1:]
-    if not body:
-        raise TableError(f"{path}: there is a header but no row of data below it.")
-    widths = Counter(len(row) for _, row in body)
-    if len(widths) == 1 and len(header) not in widths:
-        raise TableError(
-            f"{path}: the first line has {len(header)} fields and all lines below have "
-            f"{len(body[0][1])}; delete a title above the column names, and put a column's name "
-            f"that holds a {SEPARATORS.get(separator, separator)} between quotation marks."
-        )
-    for line, row in body:
-        if len(row) != len(header):
-            raise TableError(
-                f"{path}: line {line} has {len(row)} fields, the header has {len(header)}; "
-                f"check for a {SEPARATORS.get(separator, separator)} inside an unquoted value."
-            )
+    _refuse_unequal(body, len(header), path, SEPARATORS.get(separator, separator))
     frame = pd.DataFrame(
         [[cell.strip() for cell in row] for _, row in body],
         columns=header,
@@ -168,6 +154,27 @@ def read_csv_table(
     ]
     notes = (*notes, *header_notes, *kept_notes)
     return CsvTable(frame, separator, used_encoding, tuple(sorted(gone)), notes)
+
+
+def _refuse_unequal(
+    body: Sequence[tuple[int, Sequence[str]]], n_columns: int, path: Path, separator: str
+) -> None:
+    """Refuse a table without rows, or with rows that have more or fewer fields than the header."""
+    if not body:
+        raise TableError(f"{path}: there is a header but no row of data below it.")
+    widths = Counter(len(row) for _, row in body)
+    if len(widths) == 1 and n_columns not in widths:
+        raise TableError(
+            f"{path}: the first line has {n_columns} fields and all lines below have "
+            f"{len(body[0][1])}; delete a title above the column names, and put a column's name "
+            f"that holds a {separator} between quotation marks."
+        )
+    for line, row in body:
+        if len(row) != n_columns:
+            raise TableError(
+                f"{path}: line {line} has {len(row)} fields, the header has {n_columns}; "
+                f"check for a {separator} inside an unquoted value."
+            )
 
 
 def closest(name: str, known: Iterable[str]) -> str:

@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -209,18 +210,12 @@ def load_own_data(
         copies the outcome; no column is left to predict from. All faults of the outcome and of the
         columns are listed at once.
     """
-    table = read_csv_table(
-        path,
-        separator=separator,
-        encoding=encoding,
-        missing=[missing] if isinstance(missing, str | int | float) else missing,
-        missing_spellings=missing_spellings,
-    )
+    missing = [missing] if isinstance(missing, str | int | float) else missing
+    dialect: dict[str, Any] = {"separator": separator, "encoding": encoding, "missing": missing}
+    table = read_csv_table(path, **dialect, missing_spellings=missing_spellings)
     frame, notes = table.frame, list(table.notes)
-    reading: dict[str, Any] = {"decimal": decimal, "separator": table.separator}
-    reading["censored"] = censored
-    listed = read_columns(columns_file) if columns_file else {}
-    given = without_guesses(frame, listed, **reading)
+    reading = dict[str, Any](decimal=decimal, censored=censored, separator=table.separator)
+    given = without_guesses(frame, read_columns(columns_file) if columns_file else {}, **reading)
     given.pop(_squeezed(target), None)  # the file lists all columns
     target, given = _named(frame, target, given | parse_kinds(kinds or {}), drop, group)
     reading["kinds"] = given
@@ -244,9 +239,7 @@ def load_own_data(
         target=target,
         positive=positive,
         notes=(*notes, *target_notes, *doubles),
-        warnings=tuple(
-            sorted(_cautions(frame, X, y, columns, group), key=lambda caution: caution.rank)
-        ),
+        warnings=tuple(sorted(_cautions(frame, X, y, columns, group), key=attrgetter("rank"))),
         missing=table.missing,
         persons=persons,
         group=group,

@@ -30,7 +30,7 @@ from pvf.select.candidates import make_pool, strongest_alone
 from pvf.select.columns import Column
 from pvf.select.csv_table import TableError
 from pvf.select.read import OwnData
-from pvf.validation import perturbation_validation
+from pvf.validation import PerturbationValidationResult, perturbation_validation
 
 __all__ = [
     "LARGEST_SEED",
@@ -262,24 +262,7 @@ def one_split(
         )
         models, left_out = fitted(pool, X, y)
         by_sigma = {
-            level: perturbation_validation(
-                models,
-                X_val,
-                y_val,
-                perturbation=perturbation_of(
-                    data.features,
-                    X,
-                    sigma=level,
-                    change_probability=settings["change_probability"],
-                    shift_decay=settings["shift_decay"],
-                ),
-                scoring=intervention_efficiency_scorer(settings["capacity"]),
-                n_sets=settings["n_sets"],
-                n_replicas=settings["n_replicas"],
-                aggregate=settings["aggregate"],
-                random_state=seed,
-                n_jobs=1,
-            )
+            level: _perturbed(models, X_val, y_val, X, data.features, settings, level, seed)
             for level in settings["sigmas"]
         }
         scorer = pmv_scorer(
@@ -298,7 +281,7 @@ def one_split(
         simplest, alone = strongest_alone(data.features, X, y)
     return OneSplit(
         parts=parts,
-        scores={level: result.scores for level, result in by_sigma.items()},
+        scores={level: one.scores for level, one in by_sigma.items()},  # type: ignore[misc]
         table=table,
         ranks=np.array([score_of(model, X_test) for model in models.values()]),
         flags=np.array([np.asarray(model.predict(X_test)) == 1 for model in models.values()]),
@@ -306,6 +289,32 @@ def one_split(
         simplest_ranks=score_of(alone, X_test),
         simplest_flags=np.asarray(alone.predict(X_test)) == 1,
         left_out=left_out,
+    )
+
+
+def _perturbed(
+    models: Mapping[str, Any],
+    X: pd.DataFrame,
+    y: NDArray[Any],
+    X_train: pd.DataFrame,
+    features: Any,
+    settings: Mapping[str, Any],
+    sigma: float,
+    seed: int,
+) -> PerturbationValidationResult:
+    """Score the models on perturbed validation patients."""
+    changes = {name: settings[name] for name in ("change_probability", "shift_decay")}
+    return perturbation_validation(
+        models,
+        X,
+        y,
+        perturbation=perturbation_of(features, X_train, sigma=sigma, **changes),
+        scoring=intervention_efficiency_scorer(settings["capacity"]),
+        n_sets=settings["n_sets"],
+        n_replicas=settings["n_replicas"],
+        aggregate=settings["aggregate"],
+        random_state=seed,
+        n_jobs=1,
     )
 
 

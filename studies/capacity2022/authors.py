@@ -100,7 +100,8 @@ def authors_block(key: tuple[str, str, int, int], settings: Authors) -> pd.DataF
     dataset, way, split, number = key
     size, is_awp = SIZES[dataset], way == "AWP"
     parts = authors_parts(dataset, size.perturbed_share if is_awp else SAMPLED_SHARE, split)
-    models = np.arange(1) if is_awp else number * settings.n_seeds + np.arange(settings.n_seeds)
+    first = number * settings.n_seeds
+    models = [0] if is_awp else list(range(first, first + settings.n_seeds))
     from studies.capacity2022 import networks  # noqa: PLC0415  PyTorch is optional
 
     start = time.process_time()
@@ -125,14 +126,15 @@ def authors_block(key: tuple[str, str, int, int], settings: Authors) -> pd.DataF
 def authors_summary(rows: pd.DataFrame) -> pd.DataFrame:
     """Return one row for each data set, split, way and epsilon, rounded to six decimals.
 
-    The set is that of equation (8), by the loss in the test part. A ``way`` is "seeds"; "seeds, some
-    samples" (the persons on whom AWP looks for scores); "third of seeds, some samples"; "AWP".
+    The set is that of equation (8), by the loss in the test part. A ``way`` is "seeds";
+    "seeds, some samples" (the persons on whom AWP looks for scores); "third of seeds, some
+    samples"; "AWP".
     """
     found = []
     for (dataset, split), part in rows.groupby(["dataset", "repetition"], sort=False):
         names = {"dataset": dataset, "training": "authors", "repetition": split}
         awp, seeds = part[part["way"] == "AWP"], part[part["way"] == "seeds"]
-        searched = {epsilon: one for epsilon, one in awp.groupby("epsilon")}
+        searched = dict(iter(awp.groupby("epsilon")))
         n_searched = len(searched[EPSILONS[0]])
         found += [
             one.assign(**names) for one in (*_of_seeds(seeds, n_searched), _of_awp(awp, searched))

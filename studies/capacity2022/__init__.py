@@ -144,6 +144,7 @@ AUTHORS = Study(
     block=authors.authors_block,
     summarise=authors.authors_summary,
     estimate=authors.authors_estimates,
+    figures={"fig-rashomon-authors": show.authors},
     claims=dict.fromkeys(("RC-6", "RC-7", "RC-8"), _of_several_tables),
     notes=(
         "Rashomon Capacity on Adult and COMPAS with the networks, training, seeds and splits of "

@@ -195,9 +195,10 @@ def authors_estimates(table: pd.DataFrame) -> pd.DataFrame:
     its test part; ``slower`` is what they exceed the training of the paper's number of networks by.
     """
     pair = ["dataset", "training", "repetition", "epsilon"]
-    rows = table[table["way"] == "AWP"]
+    needed = table[[*pair, "way", "tail5", "n_trained", "n_persons", "n_samples", "seconds"]]
+    rows = needed[needed["way"] == "AWP"]
     for way, name in (("seeds, some samples", "_all"), ("third of seeds, some samples", "_third")):
-        rows = rows.merge(table[table["way"] == way], on=pair, suffixes=("", name))
+        rows = rows.merge(needed[needed["way"] == way], on=pair, suffixes=("", name))
     n_all, n_third = rows["n_trained_all"], rows["n_trained_third"]
     steps = np.log(N_PAPER / n_all) / np.log(n_all / n_third)
     sampled = rows["tail5_all"] + steps * (rows["tail5_all"] - rows["tail5_third"])

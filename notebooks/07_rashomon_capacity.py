@@ -24,8 +24,8 @@ n_sets = 100  # random sets for each number of classes
 n_models = 10  # sampled models of a split; the paper: 100
 n_repetitions = 1  # splits; the paper: 5
 n_perturbed = 20  # persons for whom scores are sought; the paper: all
-n_paper_repetitions = 1  # splits for the paper's larger networks
-n_paper_perturbed = 3  # persons for these
+n_authors_seeds = 2  # of the authors' networks, in a round; the paper: 100
+n_authors_perturbed = 5  # persons for whom scores are sought; the paper: all
 n_greedy_models = 30  # networks from which few are chosen
 n_greedy_kept = 25  # of these, in the set; the paper: 163
 n_greedy_chosen = 15  # most networks to choose; the paper: 10
@@ -36,17 +36,14 @@ seed = 20261128
 bridge_seed = 20261127
 
 # %%
-from studies.capacity2022 import AWP, GREEDY, LOGISTIC, NETWORKS
+from studies.capacity2022 import AUTHORS, AWP, GREEDY, LOGISTIC, NETWORKS
 
 sizes = {"n_repetitions": n_repetitions, "n_perturbed": n_perturbed}
 sizes["seed"] = seed
 logistic = LOGISTIC.run(n_models=n_models, **sizes)
 networks = NETWORKS.run(n_models=n_models, **sizes)
-awp = AWP.run(
-    n_repetitions_paper=n_paper_repetitions,
-    n_perturbed_paper=n_paper_perturbed,
-    **sizes,
-)
+awp = AWP.run(**sizes)
+authors = AUTHORS.run(n_seeds=n_authors_seeds, n_perturbed=n_authors_perturbed)
 greedy = GREEDY.run(
     n_models=n_greedy_models,
     n_kept=n_greedy_kept,
@@ -108,15 +105,15 @@ show(verdict_table(claims), "rashomon-verdicts")
 # : The paper leaves them to its supplement. We take the columns, persons and targets of the authors'
 #   published code (commit 101abd4), and 5% of Adult and 30% of COMPAS as test part.
 #
-# Scaling
-# : The authors' code leaves features as they are, with capital gains up to 99,999 dollars. Networks
-#   trained so differ in loss by far more than ε, so that hardly any set is left. Ours see
-#   standardised features; the unscaled ones stand beside them.
+# The condition that decides
+# : RC-6 to RC-8 are judged on the authors' own networks, training, seeds and splits
+#   ({ref}`below <rashomon-authors>`), of which fewer are trained than their hundred. All other
+#   networks of this chapter stand beside them: they see standardised features, which the authors
+#   leave as they are, with capital gains up to 99,999 dollars, or are trained by another optimiser.
 #
 # Networks
-# : Two hidden layers of 50 units trained by Adam, as in the authors' own notebook on COMPAS; four
-#   epochs on Adult, ten on COMPAS. The
-#   paper's larger ones (five hidden layers, full-batch steps) are perturbed beside them.
+# : But for these, two hidden layers of 50 units trained by Adam, as in the authors' own notebook on
+#   COMPAS; four epochs on Adult, ten on COMPAS.
 #
 # Which loss
 # : For networks that in the test part, as in the authors' code. For logistic regression that in the
@@ -212,6 +209,102 @@ show(text_table(shown, "way", spec=SPECS, names=NAMES), "rashomon-known")
 # {glue:text}`rashomon_known_awp:.0f`%. The exact optimum finds it all, in a time of the same order.
 
 # %% [markdown]
+# (rashomon-authors)=
+# ## The paper's own condition
+#
+# One network is trained from several seeds in each split (sampling), and the weights of one are
+# perturbed (AWP), as the authors' script does: features as they are, steps of 0.001 on the whole
+# training part with momentum 0.9, a hundred on Adult and two hundred on COMPAS.
+# {numref}`fig-rashomon-authors` sets ours beside what is read off the paper's Fig. 3. The networks
+# were trained in rounds of five in each split, as many rounds as the clock allowed, which was decided
+# before any result was looked at.
+
+# %% mystnb={"figure": {"name": "fig-rashomon-authors", "caption": "Mean capacity of the 1% and the 5% of persons with the largest one, over the Rashomon parameter, for the authors' networks and training; standard errors over splits. Crosses: read off the paper's Fig. 3, a hundred networks."}, "image": {"alt": "Two panels, Adult and COMPAS. Sampling stays close to one. The capacity by AWP rises with ε, from near that of sampling at 0.01 to well above it at 0.1; on Adult the paper's crosses for AWP begin higher."}}
+authors.figure("fig-rashomon-authors")
+
+# %% [markdown]
+# The same in numbers, effective classes, with 95% intervals over splits:
+
+# %% table="The authors’ networks: capacity of the persons with the largest one, ours and the paper’s."
+import pandas as pd
+
+from studies.capacity2022.show import paper_tails
+
+ours = at(authors.estimates, way=["seeds", "AWP"], quantity=["tail5", "tail1"])
+read = at(paper_tails(), quantity=["tail5", "tail1"])
+read = read.assign(
+    quantity=read["quantity"] + ", paper", low=float("nan"), high=float("nan")
+)
+show(
+    text_table(
+        pd.concat([ours, read]),
+        ["dataset", "way", "epsilon"],
+        spec={"tail5": ".3f", "tail1": ".3f"},
+        names=NAMES,
+    ),
+    "rashomon-tails-authors",
+)
+
+# %% [markdown]
+# How many of the networks lie within ε of the best, how well they do, and what each way costs, in
+# seconds of processor time:
+
+# %% table="The authors’ networks: how many are good, their loss and accuracy, and the seconds they take."
+columns = ["n_trained", "n_models", "loss", "accuracy", "seconds"]
+shown = at(authors.estimates, way=["seeds", "AWP"], quantity=columns)
+show(
+    text_table(shown, ["dataset", "way", "epsilon"], spec=SPECS, names=NAMES),
+    "rashomon-costs-authors",
+)
+
+# %% [markdown]
+# And by how much AWP exceeds sampling on the same persons. Sampled capacity grows with the number of
+# networks, about linearly in its logarithm; so that of a hundred is extrapolated from all and from
+# a third of ours. Times are for all persons of AWP's test part, and for training a hundred networks.
+
+# %% table="The authors’ networks: AWP less sampling on the same persons, and the times of both."
+columns = ["lead", "seconds_whole", "slower"]
+shown = at(authors.estimates, quantity=columns)
+show(
+    text_table(shown, ["dataset", "epsilon"], spec=SPECS, names=NAMES),
+    "rashomon-leads-authors",
+)
+
+# %% [markdown]
+# The losses are those that the authors' notebook prints, and AWP ends as high as theirs at ε = 0.1. At
+# ε = 0.01 we find less on Adult: their largest capacities belong to few people, those with capital
+# gains in dollars, of whom a hundred persons of a test part hold one or two. Three splits leave wide
+# intervals. The paper's size, a hundred networks in five splits and AWP for everybody, would take
+# some hours more.
+#
+# **What the script does that the paper does not say**
+#
+# One layer for five
+# : The network has one hidden layer, whose weights are applied five times. What is read in passes
+#   no activation before it.
+#
+# Two test parts
+# : Sampled networks are tested on 30% of the persons in five splits. AWP is tested on 5% of Adult
+#   in three. So the two curves of Fig. 3 are of different persons on Adult; of the same on COMPAS,
+#   by the files that the figure's notebook reads. In each split the smaller test part begins the
+#   larger, and we compare the two ways on persons in both.
+#
+# Two levels
+# : A sampled network counts if its loss is less than ε above the *second* smallest. For AWP the level
+#   is ε above the perturbed network's own loss, whether that is near the best or not. We take the
+#   best of the sampled, as equation (8) has it, and for AWP what the authors take.
+#
+# Searches that end early
+# : AWP stops for a class once its score is 0.9. Who already has such a score is not moved towards it.
+#
+# Error bars
+# : Those of Fig. 3 are no standard errors, as its caption has it, but standard deviations of the
+#   capacity over the persons of the tail, in bits, mean of the splits.
+#
+# Fig. 4
+# : It is made by another notebook, from networks of two hidden layers of 50 units, which are chosen by
+#   a loss with the two classes exchanged.
+#
 # ## How much of it is found, and what it costs
 #
 # First logistic regression, at ε = 0.01, where the optimum is known. The persons are the same for
@@ -233,8 +326,6 @@ show(
 # Now the networks. Both ways see the same persons.
 
 # %% table="Networks at ε = 0.01; both ways see the same persons."
-import pandas as pd
-
 both = trained(pd.concat([networks.estimates, awp.estimates]))
 ways = ["seeds, some samples", "AWP"]
 columns = ["n_trained", "seconds", "mean", "tail5", "above", "ambiguity"]
@@ -309,14 +400,13 @@ networks.figure("fig-rashomon-epochs")
 
 # %% [markdown]
 # The longer networks are trained, the less the sampled ones disagree: much of what seeds show is
-# unfinished training. Perturbed, it is the other way round. The next table, at ε = 0.05, also has
-# the paper's own networks, five hidden layers after a hundred or two hundred steps on unscaled
-# features: their loss is far from what the small ones reach, and no small change of their weights
-# moves anybody much. An undertrained network has little to disagree on.
+# unfinished training. The next table, at ε = 0.05, also has the authors' own networks, whose loss
+# is far from what the small ones reach.
 
 # %% table="Networks after short and long training, at ε = 0.05."
 columns = ["loss", "accuracy", "n_models", "mean", "tail5", "ambiguity"]
-shown = at(both, epsilon=0.05, way=["seeds", "AWP"], quantity=columns)
+everything = pd.concat([both, authors.estimates])
+shown = at(everything, epsilon=0.05, way=["seeds", "AWP"], quantity=columns)
 show(
     text_table(shown, ["dataset", "training", "way"], spec=SPECS, names=NAMES),
     "rashomon-trainings",
@@ -597,7 +687,7 @@ card
 from IPython.display import Markdown
 
 parts = {"Logistic regression": logistic, "Networks": networks}
-parts |= {"AWP": awp, "Greedy subsets": greedy}
+parts |= {"AWP": awp, "The authors' networks": authors, "Greedy subsets": greedy}
 parts |= {"Breast cancer": breast, "Cervical cancer": cervical}
 parts |= {"Synthetic data": synthetic, "Patients": patients}
 Markdown("\n".join(f"- {name}. {run.says()}" for name, run in parts.items()))

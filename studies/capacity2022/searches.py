@@ -26,11 +26,6 @@ from studies.kit.study import Settings, setting
 WAYS = ("seeds", "resamples", "AWP", "exact")
 #: Inverse strengths C of the L2 penalty, in scikit-learn's sense for 1,000 training persons.
 PENALTIES = (1e-5, 1e-4, 1e-3, 1.0)
-#: Hidden layers and units of the paper's networks, and their full-batch steps.
-PAPER_NETWORKS = {
-    "adult": {"n_layers": 5, "n_units": 100, "n_steps": 100},
-    "compas": {"n_layers": 5, "n_units": 200, "n_steps": 200},
-}
 
 
 @dataclass(frozen=True)
@@ -53,8 +48,6 @@ class Awp(Settings):
     n_perturbed: int = setting(
         20, "Persons of the test part, at most.", full=150, paper="all", low=1
     )
-    n_repetitions_paper: int = setting(1, "Splits for the paper's larger networks.", low=1)
-    n_perturbed_paper: int = setting(3, "Persons for these.", full=30, low=1)
     seed: int = setting(20261128, "Of splits and networks.", low=0)
 
 
@@ -200,11 +193,11 @@ def _perturbed(
             "gap": float(gap.max()),
             "n_open": int((gap > 1e-9).sum()),
         }
-        rows.append(rows_by_epsilon(key, {epsilon: {"loss": loss, **_extremes(scores, own, y)}}))
+        rows.append(rows_by_epsilon(key, {epsilon: {"loss": loss, **extremes(scores, own, y)}}))
     return pd.concat(rows, ignore_index=True)
 
 
-def _extremes(scores: Array, own: Array, y: Labels) -> dict[str, float]:
+def extremes(scores: Array, own: Array, y: Labels) -> dict[str, float]:
     """Return the summary of extreme scores; accuracy is that of the model that was perturbed.
 
     There is no discrepancy: each person has extremes of their own.
@@ -229,46 +222,39 @@ def known_truth(*, n_models: int = 100, seed: int = 0) -> pd.DataFrame:
 # --- AWP on networks ------------------------------------------------------------------------------
 
 
-def awp_blocks(settings: Awp) -> list[tuple[str, str, int]]:
-    """Return data set, network and split of every block; refuse at once without PyTorch."""
+def need_torch() -> None:
+    """Refuse at once, and not in a worker, without PyTorch."""
     if importlib.util.find_spec("torch") is None:
         raise ModuleNotFoundError(
             "PyTorch is not installed here (pip install 'pvf[torch]').", name="torch"
         )
+
+
+def awp_blocks(settings: Awp) -> list[tuple[str, int]]:
+    """Return data set and split of every block."""
+    need_torch()
     run.ensure_data()
-    n_splits = {"standardised": settings.n_repetitions, "paper": settings.n_repetitions_paper}
-    return [
-        (dataset, network, repetition)
-        for dataset in DATASETS
-        for network, n in n_splits.items()
-        for repetition in range(n)
-    ]
+    return [(dataset, r) for dataset in DATASETS for r in range(settings.n_repetitions)]
 
 
-def awp_block(key: tuple[str, str, int], settings: Awp) -> pd.DataFrame:
+def awp_block(key: tuple[str, int], settings: Awp) -> pd.DataFrame:
     """Perturb the weights of one network of a split (AWP), with PyTorch.
 
     As in the authors' code the loss is that in the test part, and the level is the perturbed
-    model's own loss plus epsilon. "standardised" is the first of the networks that
-    `run.network_block` samples with that training, "paper" a larger one (`PAPER_NETWORKS`).
-    Seconds are those of one training and of all searches.
+    model's own loss plus epsilon. The network is the first of those that `run.network_block`
+    samples with standardised features. Seconds are those of one training and of all searches.
     """
     from studies.capacity2022 import networks  # noqa: PLC0415  PyTorch is optional
 
-    dataset, network, repetition = key
-    is_paper = network == "paper"
-    parts = run.split_parts(dataset, settings.seed, repetition, "none" if is_paper else "standard")
+    dataset, repetition = key
+    parts = run.split_parts(dataset, settings.seed, repetition)
     one = run.network_seeds(settings.seed, repetition, 1)
     start = time.perf_counter()
-    if is_paper:
-        module = networks.paper_network(parts, seed=one[0], **PAPER_NETWORKS[dataset])
-    else:
-        last = run.TRAININGS[network].epochs[dataset][-1]
-        (trained,) = run.train_networks(parts, one, [last])[1]
-        module = networks.as_module(trained)
+    last = run.TRAININGS["standardised"].epochs[dataset][-1]
+    (trained,) = run.train_networks(parts, one, [last])[1]
+    module = networks.as_module(trained)
     spent = time.perf_counter() - start
-    n = settings.n_perturbed_paper if is_paper else settings.n_perturbed
-    X, y = parts.X_test[:n], parts.y_test[:n]
+    X, y = parts.X_test[: settings.n_perturbed], parts.y_test[: settings.n_perturbed]
     loss = float(
         run.log_losses(networks.positive_scores(module, parts.X_test)[None], parts.y_test)[0]
     )
@@ -279,13 +265,13 @@ def awp_block(key: tuple[str, str, int], settings: Awp) -> pd.DataFrame:
         scores = perturb_scores(module, parts.X_test, parts.y_test, X, epsilon)
         names = {
             "dataset": dataset,
-            "training": network,
+            "training": "standardised",
             "repetition": repetition,
             "way": "AWP",
             "n_trained": 1,
             "seconds": spent + time.perf_counter() - before,
         }
-        rows.append(rows_by_epsilon(names, {epsilon: {"loss": loss, **_extremes(scores, own, y)}}))
+        rows.append(rows_by_epsilon(names, {epsilon: {"loss": loss, **extremes(scores, own, y)}}))
     return pd.concat(rows, ignore_index=True)
 
 
@@ -303,6 +289,11 @@ def against_sampling(awp: pd.DataFrame, networks: pd.DataFrame) -> pd.DataFrame:
     rows["lead"] = rows["tail5"] - rows["tail5_sampled"]
     rows["seconds_whole"] = rows["seconds"] * rows["n_samples_whole"] / rows["n_samples"]
     rows["slower"] = rows["seconds_whole"] - rows["seconds_sampled"]
+    return lead_estimates(rows)
+
+
+def lead_estimates(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return estimates of AWP's lead, and of its time and what that exceeds."""
     found = mean_estimates(
         rows, ["dataset", "training", "epsilon"], ["lead", "seconds_whole", "slower"]
     )

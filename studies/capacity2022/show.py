@@ -16,17 +16,20 @@ from pvf import plotting
 from pvf.multiplicity import rashomon_capacity
 from studies.capacity2022.run import QUANTILES
 from studies.capacity2022.searches import WAYS
+from studies.kit.results import results_folder
 from studies.kit.show import finished, panels, points
 
 __all__ = [
     "NAMES",
     "SPECS",
     "at",
+    "authors",
     "costs",
     "curves",
     "epochs",
     "greedy",
     "missing_data",
+    "paper_tails",
     "series",
     "simplex",
     "tails",
@@ -51,6 +54,8 @@ NAMES = {
     "mean": "mean capacity",
     "tail5": "top 5%",
     "tail1": "top 1%",
+    "tail5, paper": "top 5%, Fig. 3",
+    "tail1, paper": "top 1%, Fig. 3",
     "share": "of the possible (%)",
     "above": "above 1.01 (%)",
     "ambiguity": "ambiguity: decisions in conflict (%)",
@@ -58,7 +63,7 @@ NAMES = {
     "n_models": "models in the set",
     "n_trained": "models trained",
     "calibration_error": "calibration error",
-    "paper": "the paper's, unscaled",
+    "authors": "the authors'",
     "lead": "top 5%: AWP less sampling",
     "seconds_whole": "AWP, all persons (s)",
     "slower": "all persons: AWP less sampling (s)",
@@ -179,6 +184,28 @@ def tails(
                 series(
                     ax, frames, "epsilon", number, label, where | {"quantity": quantity}, fmt=fmt
                 )
+        ax.set(xlabel="Rashomon parameter ε (nats of loss)", ylim=(0.98, 2.02), xlim=(0, 0.105))
+    axes[0].set_ylabel("Mean capacity (effective classes)")
+    return finished(figure, legend_columns=2)
+
+
+def paper_tails() -> pd.DataFrame:
+    """Return what Fig. 3 of the paper shows, read off its drawing, in the schema of estimates."""
+    printed = pd.read_csv(results_folder() / "paper" / "rashomon_figure3.csv", comment="#")
+    return printed.melt(["dataset", "way", "epsilon"], var_name="quantity", value_name="estimate")
+
+
+def authors(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+    """Draw the largest 1% and 5% over epsilon under the authors' condition, and the paper's."""
+    figure, axes = panels(2, size=(3.7, 3.2), titles=list(_DATASETS.values()))
+    for ax, dataset in zip(axes, _DATASETS, strict=True):
+        for number, (way, name) in enumerate({"seeds": "sampling", "AWP": "AWP"}.items()):
+            for quantity, style in (("tail1", "-"), ("tail5", "--")):
+                where = {"dataset": dataset, "way": way, "quantity": quantity}
+                label, fmt = f"{name}, top {quantity[-1]}%", "os"[number] + style
+                series(ax, (estimates, reference), "epsilon", number, label, where, fmt=fmt)
+                read = at(paper_tails(), **where)
+                ax.plot(read["epsilon"], read["estimate"], "x", color=plotting.PALETTE[number])
         ax.set(xlabel="Rashomon parameter ε (nats of loss)", ylim=(0.98, 2.02), xlim=(0, 0.105))
     axes[0].set_ylabel("Mean capacity (effective classes)")
     return finished(figure, legend_columns=2)

@@ -8,6 +8,7 @@ from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtr
 from sklearn.dummy import DummyClassifier
@@ -103,9 +104,10 @@ def trees_of(model: Any, values: Array) -> Trees:
         parts = [one.tree_ for one in model.estimators_[:, 0]]
         found = [model.learning_rate * tree.value[:, 0, 0] for tree in parts]
         return _started(_joined(parts, found), model, values)
-    parts = [iteration[0].nodes for iteration in model._predictors]
-    if any(nodes["is_categorical"].any() for nodes in parts):
+    if model.is_categorical_ is not None and model.is_categorical_.any():
+        # it moves these columns to the front, so that its trees count in another order
         raise NoLawError("no exact law is known for boosting with categorical features")
+    parts = [iteration[0].nodes for iteration in model._predictors]
     names = "left", "right", "feature_idx", "num_threshold", "missing_go_to_left", "value"
     columns = [[nodes[name] for nodes in parts] for name in names]
     columns[0] = [np.where(nodes["is_leaf"], -1, nodes["left"].astype(int)) for nodes in parts]
@@ -138,7 +140,10 @@ def _joined(
     """Return scikit-learn's trees, whose features may be numbers of a list."""
     own = [tree.feature for tree in parts]
     if features is not None:
-        own = [np.asarray(f)[tree.feature] for f, tree in zip(features, parts, strict=True)]
+        own = [
+            np.asarray(names)[np.maximum(tree.feature, 0)]  # leaves, which have none, are below 0
+            for names, tree in zip(features, parts, strict=True)
+        ]
     left, right, threshold, missing = (
         [getattr(tree, name) for tree in parts]
         for name in ("children_left", "children_right", "threshold", "missing_go_to_left")
@@ -175,7 +180,9 @@ def _started(trees: Trees, model: Any, values: Array) -> Trees:
     """Return boosted trees with what the sum starts from."""
     row = values[:1]
     leaves = _leaves(trees, trees.root, row[0].astype(np.float32) if trees.is_rounded else row[0])
-    start = float(model.decision_function(row)[0]) - float(trees.value[leaves].sum())
+    names = getattr(model, "feature_names_in_", None)
+    known = row if names is None else pd.DataFrame(row, columns=names)
+    start = float(model.decision_function(known)[0]) - float(trees.value[leaves].sum())
     return replace(trees, start=start)
 
 

@@ -209,6 +209,8 @@ def _check_seen_through(step: Any) -> None:
         return  # what a remainder that is passed on becomes
     elif step not in ("passthrough", "drop", None) and type(step) not in SEEN_THROUGH:
         raise NoLawError(f"no exact law is known behind {type(step).__name__}")
+    if getattr(step, "clip", False):
+        raise NoLawError(f"no exact law is known behind {type(step).__name__} that clips")
     for one in inner:
         _check_seen_through(one)
 

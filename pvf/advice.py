@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
+from pvf._checks import check_choice, check_number
+
 __all__ = ["FILE", "Advice", "advice", "advice_of", "kind_of_pool"]
 
 FILE = "advice.json"
@@ -93,6 +95,9 @@ def advice(pool: str, capacity: float, n_cases: float) -> Advice:
     >>> advice("trees", 0.12, 5).advised
     'PVF, σ = 0.3'
     """
+    check_choice("pool", pool, ("trees", "logistic", "mixed"))
+    capacity = check_number("capacity", capacity, 0, 1, left_open=True)
+    n_cases = check_number("n_cases", n_cases, 0)
     lines = json.loads((files("pvf") / "templates" / FILE).read_text(encoding="utf-8"))
     nearest = min(
         {line["capacity"] for line in lines}, key=lambda c: (round(abs(c - capacity), 9), c)

@@ -35,6 +35,7 @@ from pvf._checks import (
 )
 from pvf._seeds import Seed, seed_sequence
 from pvf._text import shortened
+from pvf.intervals import check_confidence
 from pvf.model_card import ModelCard, model_card
 from pvf.multiplicity import ambiguity, capacity_lists, discrepancy, multiplicity_table
 from pvf.perturbation import Perturbation, fitted_perturbation
@@ -277,15 +278,17 @@ def audit(
     depth 2     2        0.2            0.2
     depth 8     3        0.0            0.2
     """
-    pool = {str(name): model for name, model in named_models(models).items()}
+    pool = _pool(models)
     labels = check_validation_data(X, y)
     X = check_table("X", X)
     strengths = _strengths(perturbation, factors, X)
-    check_number("confidence", confidence, 0, 1, left_open=True)
+    check_confidence(confidence)
     of_card = {
         "scoring": scoring,
         "epsilon": None if epsilon is None else check_number("epsilon", epsilon, 0),
-        "capacity": None if capacity is None else check_number("capacity", capacity, 0, 1),
+        "capacity": None
+        if capacity is None
+        else check_number("capacity", capacity, 0, 1, left_open=True),
     }
     seed = seed_sequence(random_state)
     parts = (
@@ -376,8 +379,9 @@ def _put_together(
     )
     summary: dict[str, float] = {"n_models": len(fitted), "n_tied": len(result.tied)}
     for kind, chosen in choices["pvf"].groupby(level="kind", sort=False):
-        shares = chosen.value_counts(normalize=True)
-        summary[f"agreement_of_{kind}s"] = float((shares**2).sum())
+        counts, n = chosen.value_counts(), len(chosen)
+        if n > 1:  # pairs of two choices, none with itself
+            summary[f"agreement_of_{kind}s"] = float((counts * (counts - 1)).sum() / (n * (n - 1)))
     good = result.aggregated >= result.aggregated.max() - card.facts["epsilon"] * (1 + 1e-9)
     table, more = _multiplicity(in_splits, parts, good, result.best_index, X, card.facts)
     ratio = float(np.mean([len(validation) / len(train) for train, validation in parts]))
@@ -561,6 +565,9 @@ def resampled_interval(
     >>> low.round(2), high.round(2)
     (array([-0.19]), array([0.59]))
     """
+    differences = check_finite("differences", differences)
+    check_number("ratio", ratio, 0)
+    check_confidence(confidence)
     n, mean = len(differences), differences.mean(axis=0)
     if n < 2:
         return np.full_like(mean, np.nan), np.full_like(mean, np.nan)
@@ -578,6 +585,15 @@ def _rows(X: Any, rows: NDArray[np.intp]) -> Any:
 
 def _key(seed: np.random.SeedSequence, *key: int) -> np.random.SeedSequence:
     return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
+
+
+def _pool(models: Any) -> dict[str, Any]:
+    """Return the candidates by their names, as texts."""
+    named = named_models(models)
+    pool = {str(name): model for name, model in named.items()}
+    if len(pool) < len(named):
+        raise ValueError(f"models must have names that differ as text, got {list(named)}.")
+    return pool
 
 
 def _of_one(
@@ -612,8 +628,10 @@ def _given_splits(splits: Any, n_rows: int) -> list[Rows]:
         if not isinstance(pair, list | tuple) or len(pair) != 2:
             raise TypeError(f"splits must hold pairs of row numbers, got {shown(pair)}.")
         train, validation = (check_finite("splits", part) for part in pair)
-        numbers = np.concatenate([train.ravel(), validation.ravel()])
-        if not np.isin(numbers, np.arange(n_rows)).all() or np.isin(train, validation).any():
+        if any(part.ndim != 1 or not part.size for part in (train, validation)):
+            raise ValueError(f"splits must hold two lists of row numbers each, got {shown(pair)}.")
+        numbers = np.concatenate([np.unique(train), validation])
+        if not np.isin(numbers, np.arange(n_rows)).all() or len(set(numbers)) < len(numbers):
             raise ValueError(f"splits must hold row numbers below {n_rows}, each in one part.")
         found.append((train.astype(np.intp), validation.astype(np.intp)))
     if len(found) < 2:

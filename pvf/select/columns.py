@@ -118,6 +118,9 @@ class Column:
         How the numbers are written: "dot", "comma", "date" (ISO dates as days), or "" for text.
     disguise : Disguise
         What else is written in the cells: a unit, and limits such as <0.01.
+    grouped : bool
+        Whether thousands are set apart in some cell, as in 1,234. Where none is, such a cell of
+        new rows is refused: it can be a number with the other decimal mark.
     """
 
     name: str
@@ -129,6 +132,7 @@ class Column:
     levels: tuple[Any, ...] = ()
     notation: str = ""
     disguise: Disguise = NOTHING
+    grouped: bool = False
 
     @property
     def is_feature(self) -> bool:
@@ -274,12 +278,14 @@ def _guess(
         if notation:  # then words for "missing" are no levels
             counts = counts[[value.lower() not in MISSING_AMONG_NUMBERS for value in counts.index]]
     values = [str(value) for value in counts.index]
+    groups = {"dot": _DOT_GROUPS, "comma": _COMMA_GROUPS}.get(notation)
     made: dict[str, Any] = {
         "name": str(column.name),
         "guessed": given is None,
         "n_missing": int(len(column) - counts.sum()),
         "n_values": len(values),
         "disguise": disguise,
+        "grouped": groups is not None and any(groups.fullmatch(value) for value in values),
     }
     if isinstance(given, str) and given not in FEATURES:
         return Column(kind=given, why="given by you", **made)
@@ -691,7 +697,9 @@ def _fits(value: str, about: Column) -> bool:
         return True
     if about.notation == "date":
         return _is_date(plain)
-    if not (_is_comma if about.notation == "comma" else _is_dot)(plain):
+    as_written = _COMMA if about.notation == "comma" else _DOT
+    in_groups = _COMMA_GROUPS if about.notation == "comma" else _DOT_GROUPS
+    if not (as_written.fullmatch(plain) or (about.grouped and in_groups.fullmatch(plain))):
         return False
     number = _numbers([plain], about.notation)[0]
     return bool(np.isfinite(number)) and (about.kind != "nominal" or number in about.levels)

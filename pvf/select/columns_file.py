@@ -84,12 +84,11 @@ def parse_kinds(
     >>> parse_kinds(["ward=nominal", "pain=ordinal:none<some<much"])
     {'ward': 'nominal', 'pain': ['none', 'some', 'much']}
     """
-    if isinstance(given, Mapping):
-        given = [
-            f"{column}={kind if isinstance(kind, str) else 'ordinal:' + '<'.join(map(str, kind))}"
-            for column, kind in given.items()
-        ]
     kinds: dict[str, str | list[str]] = {}
+    if isinstance(given, Mapping):
+        listed = {str(name): kind for name, kind in given.items() if isinstance(kind, list | tuple)}
+        kinds |= {name: [str(level).strip() for level in kind] for name, kind in listed.items()}
+        given = [f"{name}={kind}" for name, kind in given.items() if str(name) not in listed]
     for text in [given] if isinstance(given, str) else given:
         if not isinstance(text, str):
             raise TableError(f"kinds holds {text!r}; each takes COLUMN=KIND, as in ward=nominal.")

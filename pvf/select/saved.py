@@ -45,7 +45,7 @@ class SavedModel:
     columns : list of Column
         Those that it looks at, and identifiers.
     ranges : dict of str to list of float
-        Smallest and largest value of each numeric column that it was fitted on.
+        Smallest and largest value of each column of numbers in order that it was fitted on.
     missing : list of str
         The spellings of a missing value, in lower case.
     made_from : str
@@ -84,13 +84,14 @@ def save_model(selection: Selection, path: str | Path) -> Path:
     data, said = selection.data, recommend(selection)
     model = selection.models[said.model]
     used = columns_used(model, list(data.X))
-    numeric = [c.name for c in data.features if c.name in used and c.kind == "numeric"]
+    numbers = [c for c in data.features if c.notation and c.kind != "nominal"]
+    in_order = [c.name for c in numbers if c.name in used]
     saved = SavedModel(
         name=said.model,
         headline=said.headline,
         model=model,
         columns=[c for c in data.columns if c.name in used or c.kind == "identifier"],
-        ranges={name: [float(data.X[name].min()), float(data.X[name].max())] for name in numeric},
+        ranges={name: [float(data.X[name].min()), float(data.X[name].max())] for name in in_order},
         missing=list(data.missing),
         made_from=f"{data.name} for {data.target} = {data.positive!r}, by {_versions()}",
     )
@@ -131,6 +132,8 @@ def load_model(path: str | Path, *, trusted: Sequence[str] = ()) -> SavedModel:
         raise
     except OSError as error:
         raise TableError(f"{shown}: cannot be read ({error.strerror}).") from error
+    except ImportError as error:
+        raise TableError(f"{shown}: holds what cannot be imported here ({error}).") from error
     except (zipfile.BadZipFile, LookupError, ValueError, TypeError, AttributeError) as error:
         raise TableError(
             f"{shown}: is no model that `pvf select --save` of this version wrote ({error})."

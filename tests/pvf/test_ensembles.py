@@ -15,7 +15,7 @@ from sklearn.ensemble import (
 )
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 import pvf
@@ -45,6 +45,7 @@ MODELS = {
     "forest": RandomForestClassifier(6, max_depth=3, **SEED),
     "extra trees": ExtraTreesClassifier(4, max_depth=4, **SEED),
     "bagging": BaggingClassifier(SMALL, 5, max_features=0.7, **SEED),
+    "bagging on one input each": BaggingClassifier(SMALL, 5, max_features=1, **SEED),
     "boosted stumps": GradientBoostingClassifier(n_estimators=40, max_depth=1, **SEED),
     "boosting behind dummies": make_pipeline(
         BY_DUMMIES, GradientBoostingClassifier(n_estimators=20, max_depth=1, **SEED)
@@ -122,6 +123,12 @@ def test_what_is_too_large_or_of_other_models_is_refused():
     bagged = BaggingClassifier(LogisticRegression(), 3, random_state=0).fit(X, Y)
     with pytest.raises(ValueError, match="BaggingClassifier of other models than trees"):
         pvf.flip_probability(bagged, X, noise, method="exact")
+    levels = HistGradientBoostingClassifier(max_iter=3, max_depth=1, categorical_features=[4])
+    with pytest.raises(ValueError, match="boosting with categorical features"):  # split on or not
+        pvf.flip_probability(levels.fit(X, Y), X, noise, method="exact")
+    clipped = make_pipeline(MinMaxScaler(clip=True), DecisionTreeClassifier(max_depth=2))
+    with pytest.raises(ValueError, match="MinMaxScaler that clips"):
+        pvf.flip_probability(clipped.fit(X, Y), X[:9], noise, method="exact")
 
 
 def test_law_of_a_score_says_what_its_flips_may_be_off():

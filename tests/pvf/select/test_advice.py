@@ -103,3 +103,18 @@ def test_a_rule_that_is_none_is_refused(own_data):
     """The error names the argument, what it got and what it takes."""
     with pytest.raises(ValueError, match="rule must be one of"):
         select(own_data, capacity=0.2, rule="best", n_splits=2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (("forest", 0.1, 5), "pool"),
+        (("trees", float("nan"), 5), "capacity"),
+        (("trees", 7, 5), "capacity"),
+        (("trees", 0.1, -1), "n_cases"),
+    ],
+)
+def test_what_the_table_cannot_hold_is_refused(arguments, name):
+    """Each argument is named."""
+    with pytest.raises(ValueError, match=f"^{name} must"):
+        advice(*arguments)

@@ -13,6 +13,7 @@ from pvf.select.columns import (
     feature_frame,
     guess_columns,
     kinds_frame,
+    misfits,
 )
 from pvf.select.columns_file import parse_kinds
 from pvf.select.csv_table import TableError
@@ -966,3 +967,21 @@ def test_scales_of_public_tables_have_their_order(scale):
     """Risk groups and shelves are ranked by their words, whatever stands first in the file."""
     frame = pd.DataFrame({"group": sorted(scale.split()) * 5})
     assert guess_columns(frame)[0].levels == tuple(scale.split())
+
+
+def test_new_rows_with_the_other_decimal_mark_are_refused():
+    """7.256 is not seven thousand where no cell had thousands set apart; else it is."""
+    commas = guess(["1,5", "2,25", "7,256", "3,5"])
+    assert list(misfits(pd.Series(["7,256"], index=[2], name="x"), commas)) == []
+    (fault,) = misfits(pd.Series(["7.256"], index=[2], name="x"), commas)
+    assert "'7.256' in line 2; it takes numbers with a decimal comma" in fault
+    dots = guess(["1.5", "2.25", "7.256", "3.5"])
+    assert list(misfits(pd.Series(["7,256"], index=[2], name="x"), dots))
+    grouped = guess(["1,500.5", "2.25", "700", "3.5"])
+    assert list(misfits(pd.Series(["7,256"], index=[2], name="x"), grouped)) == []
+
+
+def test_levels_of_a_mapping_are_taken_as_they_are():
+    """Levels that hold the marks of the command line's form are no faults."""
+    kinds = {"age": ["<40", "40-60", ">60"], "code": ["a=1", "b=2"], "ward": "nominal"}
+    assert parse_kinds(kinds) == kinds

@@ -291,11 +291,10 @@ def audit(
         else check_number("capacity", capacity, 0, 1, left_open=True),
     }
     seed = seed_sequence(random_state)
-    parts = (
-        _random_splits(labels, n_splits, validation_share, seed)
-        if splits is None
-        else _given_splits(splits, len(labels))
-    )
+    if splits is None:
+        parts = _random_splits(labels, n_splits, validation_share, seed)
+    else:
+        parts = _given_splits(splits, len(labels))
     rows = parts + _bootstraps(labels, n_bootstraps, seed)
     settings = _of_one(scoring, n_sets, n_replicas, aggregate, len(parts))
     tasks = (

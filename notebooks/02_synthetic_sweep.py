@@ -273,8 +273,8 @@ show(shown, "syn-gaps", index=False).format(precision=3)
 #
 # The paper says that PVF costs as much as models times sets times replicas times samples times
 # features (CPX-1). We time it while one of these grows.
-
-# {numref}`fig-syn-cost` shows the times, here with noise that all models share.
+#
+# {numref}`fig-syn-cost` shows the times, each model with noise of its own, as in Algorithm 1.
 
 # %% mystnb={"figure": {"name": "fig-syn-cost", "caption": "Processor time of perturbation validation of decision trees when one size grows and the others stay; both axes logarithmic, slope 1 is linear growth. This run, and the committed times (pale)."}, "image": {"alt": "Five rising lines on logarithmic axes, none steeper than linear growth."}}
 times = synthetic.COST.run(seed=seed, n_jobs=1)

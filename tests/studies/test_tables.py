@@ -179,11 +179,10 @@ def test_what_the_capacity_chapter_concludes_holds_in_the_tables():
         mean = early[early["training"] == training].groupby("epochs")["mean"].mean()
         assert mean.idxmax() <= 2, "largest in the first epochs"
         assert mean.iloc[-1] == mean.min(), "falls as training goes on"
-    at = awp[awp["epsilon"] == 0.05].groupby(["dataset", "training"])[["loss", "mean"]].mean()
-    for dataset in ("adult", "compas"):
-        paper, own = at.loc[dataset, "paper"], at.loc[dataset, "standardised"]
-        assert paper["loss"] > own["loss"] + 0.02, "its loss is far from what the small ones reach"
-        assert paper["mean"] - 1 < (own["mean"] - 1) / 5, "an undertrained network has little"
+    authors = read_result("capacity_authors")[0].query("way == 'seeds' and epsilon == 0.05")
+    theirs = authors.groupby("dataset")["loss"].mean()
+    own = awp[awp["epsilon"] == 0.05].groupby("dataset")["loss"].mean()
+    assert (theirs > own + 0.02).all(), "their loss is far from what the small ones reach"
     exact = logistic[(logistic["way"] == "exact") & (logistic["epsilon"] == 0.01)]
     exact = exact.groupby(["dataset", "penalty"])[["mean", "ambiguity", "accuracy"]].mean()
     for dataset in ("adult", "compas"):

@@ -122,11 +122,11 @@ def started(monkeypatch, tmp_path):
         run_blocks(one_row, [1], study=name, settings={}, out=out)
         return Path(name)
 
-    def no_comparison(folder, **_):
+    def no_tables(*_):
         raise DataError("every value was accepted")
 
     monkeypatch.setattr(own_selection, "select", no_fits)
-    monkeypatch.setattr(unseen, "compare_folder", no_comparison)
+    monkeypatch.setattr(unseen, "read_folder", no_tables)
     monkeypatch.setattr(studies, "make_table", no_table)
     monkeypatch.setattr(studies, "check_tables", lambda *_, **__: {})
     monkeypatch.setattr(studies, "check_sample", lambda *_, **__: {})

@@ -45,8 +45,9 @@ def lay_out(_: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Fold a chapter's details, gather its code, and number its tables."""
     if not docname.startswith("book/chapters/"):
         return
-    chapter = int(docname.rsplit("/", maxsplit=1)[-1][:2])
-    _caption(doctree, "" if chapter >= 90 else f"{chapter}.")  # tools have no number
+    number = docname.rsplit("/", maxsplit=1)[-1][:2]
+    numbered = number.isdecimal() and int(number) < 90  # tools have no number
+    _caption(doctree, f"{int(number)}." if numbered else "")
     sections = [node for node in doctree.findall(nodes.section) if node.parent.parent is doctree]
     names = {section: section.next_node(nodes.title).astext() for section in sections}
     if "In code" not in names.values():

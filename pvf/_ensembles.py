@@ -1,4 +1,4 @@
-"""How likely a noisy copy is flagged by sums over trees, or by the odds of naive Bayes."""
+"""How likely a noisy copy is flagged by sums over trees."""
 
 from __future__ import annotations
 

@@ -471,13 +471,14 @@ def result_over_splits(
     ``scores`` has for each level of perturbation the scores of all models on all sets, of which
     those of the level ``main`` make the result.
     """
-    names, rows = list(models), []
-    for level, of_level in scores.items():
-        aggregated = quantile_of_rows(of_level, aggregate)
-        tied = tied_best(aggregated)
-        rows.append((level, names[tied[0]], float(aggregated[tied[0]]), len(tied)))
-    aggregated = quantile_of_rows(scores[main], aggregate)
-    tied = tied_best(aggregated)
+    names = list(models)
+    by_level = {level: quantile_of_rows(one, aggregate) for level, one in scores.items()}
+    tied_by_level = {level: tied_best(one) for level, one in by_level.items()}
+    rows = [
+        (level, names[tied[0]], float(by_level[level][tied[0]]), len(tied))
+        for level, tied in tied_by_level.items()
+    ]
+    aggregated, tied = by_level[main], tied_by_level[main]
     result = PerturbationValidationResult(
         scores=scores[main],
         aggregated=aggregated,

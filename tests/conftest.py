@@ -5,10 +5,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import hypothesis
+import joblib
 import pytest
 import yaml
 from click.testing import CliRunner, Result
@@ -149,3 +151,22 @@ def chromium(executable: str) -> "Iterator[Browser]":
 def browser(built_book: Project, chromium: "Browser") -> "Browser":
     """Return the browser, once the book is built."""
     return chromium
+
+
+@pytest.fixture
+def dask_cluster() -> Callable[[], AbstractContextManager[None]]:
+    """Return a context in which joblib's work is done by two processes of a Dask cluster."""
+    distributed = pytest.importorskip("distributed")
+
+    @contextmanager
+    def cluster() -> Iterator[None]:
+        with (
+            distributed.LocalCluster(
+                n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+            ) as processes,
+            distributed.Client(processes),
+            joblib.parallel_config(backend="dask"),
+        ):
+            yield
+
+    return cluster

@@ -45,9 +45,9 @@ def lay_out(_: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Fold a chapter's details, gather its code, and number its tables."""
     if not docname.startswith("book/chapters/"):
         return
-    number = docname.rsplit("/", maxsplit=1)[-1][:2]
-    numbered = number.isdecimal() and int(number) < 90  # tools have no number
-    _caption(doctree, f"{int(number)}." if numbered else "")
+    stem = docname.rsplit("/", maxsplit=1)[-1]
+    numbered = stem[:2].isdecimal() and int(stem[:2]) < 90  # tools have no number
+    _caption(doctree, f"{int(stem[:2])}." if numbered else "")
     sections = [node for node in doctree.findall(nodes.section) if node.parent.parent is doctree]
     names = {section: section.next_node(nodes.title).astext() for section in sections}
     if "In code" not in names.values():
@@ -58,7 +58,7 @@ def lay_out(_: Sphinx, doctree: nodes.document, docname: str) -> None:
             _fold(section)
         elif name == "Verdicts":
             _fold(section, VERDICTS)
-            section.insert(1, _raw(verdict_chips(docname.rsplit("/", maxsplit=1)[-1])))
+            section.insert(1, _raw(verdict_chips(stem)))
     sections[-1].parent += [_raw(FOLDED.format(CODE)), *code, _raw(UNFOLDED)]
 
 

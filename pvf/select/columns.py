@@ -62,6 +62,8 @@ _COMMA = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?")
 _DOT_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")  # 1,234.5
 _COMMA_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?")  # 1.234,5
 _INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
+_PLAIN = {"dot": _DOT, "comma": _COMMA}
+_GROUPS = {"dot": _DOT_GROUPS, "comma": _COMMA_GROUPS}
 _EITHER_DOT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 _CODE = re.compile(r"0\d+")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
@@ -278,14 +280,13 @@ def _guess(
         if notation:  # then words for "missing" are no levels
             counts = counts[[value.lower() not in MISSING_AMONG_NUMBERS for value in counts.index]]
     values = [str(value) for value in counts.index]
-    groups = {"dot": _DOT_GROUPS, "comma": _COMMA_GROUPS}.get(notation)
     made: dict[str, Any] = {
         "name": str(column.name),
         "guessed": given is None,
         "n_missing": int(len(column) - counts.sum()),
         "n_values": len(values),
         "disguise": disguise,
-        "grouped": groups is not None and any(groups.fullmatch(value) for value in values),
+        "grouped": bool(notation) and any(_GROUPS[notation].fullmatch(v) for v in values),
     }
     if isinstance(given, str) and given not in FEATURES:
         return Column(kind=given, why="given by you", **made)
@@ -487,8 +488,8 @@ def _notation(name: str, values: list[str], decimal: str | None, separator: str)
         return ""
     if decimal is None and separator == ";" and any("," in value for value in finite):
         decimal = ","
-    as_dot = all(_is_dot(value) for value in finite)
-    as_comma = all(_is_comma(value) for value in finite)
+    as_dot = all(_is_in("dot", value) for value in finite)
+    as_comma = all(_is_in("comma", value) for value in finite)
     if decimal is not None:
         return {".": "dot" if as_dot else "", ",": "comma" if as_comma else ""}[decimal]
     if all(_DOT.fullmatch(value) for value in finite):
@@ -555,16 +556,12 @@ def _is_date(value: str) -> bool:
     return bool(_ISO_DATE.fullmatch(value))
 
 
-def _is_dot(value: str) -> bool:
-    return bool(_DOT.fullmatch(value) or _DOT_GROUPS.fullmatch(value))
-
-
-def _is_comma(value: str) -> bool:
-    return bool(_COMMA.fullmatch(value) or _COMMA_GROUPS.fullmatch(value))
+def _is_in(notation: str, value: str) -> bool:
+    return bool(_PLAIN[notation].fullmatch(value) or _GROUPS[notation].fullmatch(value))
 
 
 def _is_number(value: str) -> bool:
-    return _is_dot(value) or _is_comma(value)
+    return any(_is_in(notation, value) for notation in _PLAIN)
 
 
 def _in_two_notations(values: list[str]) -> str:
@@ -572,8 +569,8 @@ def _in_two_notations(values: list[str]) -> str:
     for value in values:
         if _CODE.fullmatch(value):
             return f"{value!r}, which its leading zero makes a code"
-    not_dot = [v for v in values if not _is_dot(v)]
-    not_comma = [v for v in values if not _is_comma(v)]
+    not_dot = [v for v in values if not _is_in("dot", v)]
+    not_comma = [v for v in values if not _is_in("comma", v)]
     if not_dot and not_comma:
         return f"{not_dot[0]!r} and {not_comma[0]!r}, which are not of one notation"
     return f"{(not_dot or not_comma)[0]!r}, whose decimal mark is not the one given"
@@ -697,9 +694,8 @@ def _fits(value: str, about: Column) -> bool:
         return True
     if about.notation == "date":
         return _is_date(plain)
-    as_written = _COMMA if about.notation == "comma" else _DOT
-    in_groups = _COMMA_GROUPS if about.notation == "comma" else _DOT_GROUPS
-    if not (as_written.fullmatch(plain) or (about.grouped and in_groups.fullmatch(plain))):
+    in_groups = about.grouped and _GROUPS[about.notation].fullmatch(plain)
+    if not (in_groups or _PLAIN[about.notation].fullmatch(plain)):
         return False
     number = _numbers([plain], about.notation)[0]
     return bool(np.isfinite(number)) and (about.kind != "nominal" or number in about.levels)

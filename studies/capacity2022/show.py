@@ -198,13 +198,14 @@ def paper_tails() -> pd.DataFrame:
 def authors(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
     """Draw the largest 1% and 5% over epsilon under the authors' condition, and the paper's."""
     figure, axes = panels(2, size=(3.7, 3.2), titles=list(_DATASETS.values()))
+    printed = paper_tails()
     for ax, dataset in zip(axes, _DATASETS, strict=True):
         for number, (way, name) in enumerate({"seeds": "sampling", "AWP": "AWP"}.items()):
             for quantity, style in (("tail1", "-"), ("tail5", "--")):
                 where = {"dataset": dataset, "way": way, "quantity": quantity}
                 label, fmt = f"{name}, top {quantity[-1]}%", "os"[number] + style
                 series(ax, (estimates, reference), "epsilon", number, label, where, fmt=fmt)
-                read = at(paper_tails(), **where)
+                read = at(printed, **where)
                 ax.plot(read["epsilon"], read["estimate"], "x", color=plotting.PALETTE[number])
         ax.set(xlabel="Rashomon parameter ε (nats of loss)", ylim=(0.98, 2.02), xlim=(0, 0.105))
     axes[0].set_ylabel("Mean capacity (effective classes)")

@@ -1,10 +1,12 @@
 """The study of rules: its pools, cohorts, outcomes and questions, against independent twins."""
 
 import itertools
+import os
 import shutil
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -227,7 +229,7 @@ def test_the_study_resumes_and_its_answers_have_the_schema(tmp_path: Path) -> No
     shutil.rmtree(tmp_path)
 
 
-@pytest.mark.skipif("PVF_DATA_DIR" not in __import__("os").environ, reason="needs the archive")
+@pytest.mark.skipif("PVF_DATA_DIR" not in os.environ, reason="needs the archive")
 def test_one_worker_or_two_give_the_same_bits() -> None:
     """On the archive's own tables, since workers load them themselves."""
     settings = run.RulesSettings(n_candidates=5, sizes=(60,), pools=("trees",))
@@ -236,19 +238,14 @@ def test_one_worker_or_two_give_the_same_bits() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif("PVF_DATA_DIR" not in __import__("os").environ, reason="needs the archive")
-def test_a_dask_cluster_of_two_processes_gives_the_same_bits() -> None:
+@pytest.mark.skipif("PVF_DATA_DIR" not in os.environ, reason="needs the archive")
+def test_a_dask_cluster_of_two_processes_gives_the_same_bits(
+    dask_cluster: Callable[[], AbstractContextManager[None]],
+) -> None:
     """Trees, and a mixed pool whose forest would send tasks of its own."""
-    distributed = pytest.importorskip("distributed")
     settings = run.RulesSettings(tables=("haberman",), n_candidates=20, pools=("trees", "mixed"))
     one = RULES_STUDY.table(settings)
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
-        ) as cluster,
-        distributed.Client(cluster),
-        joblib.parallel_config(backend="dask"),
-    ):
+    with dask_cluster():
         other = RULES_STUDY.table(settings)
     pd.testing.assert_frame_equal(other, one, check_exact=True)
 

@@ -153,16 +153,9 @@ def test_tuple_blocks_do_not_collide(tmp_path):
     assert len(shards(tmp_path)) == len(blocks)
 
 
-def test_dask_cluster_of_two_processes(tmp_path):
+def test_dask_cluster_of_two_processes(tmp_path, dask_cluster):
     """Two dask worker processes give the same table, with and without shards."""
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
-        ) as cluster,
-        distributed.Client(cluster),
-        joblib.parallel_config(backend="dask"),
-    ):
+    with dask_cluster():
         for out in (None, tmp_path):
             table = run_blocks(
                 partial(table_of, pause=0.05), range(8), study="d", settings={"seed": 3}, out=out

@@ -1,6 +1,6 @@
 """Run a study of the book on a SLURM cluster, with dask-jobqueue.
 
-``python study_slurm.py rules`` at full scale, ``python study_slurm.py rules --reduced`` as a trial.
+``python study_slurm.py rules`` runs it at full scale, with ``--reduced`` as a trial.
 """
 
 import sys
@@ -18,10 +18,10 @@ N_NODES, CORES, MEMORY = 4, 8, "16GB"
 if __name__ == "__main__":
     name = sys.argv[1]
     study = STUDIES[name]
-    settings = study.settings() if "--reduced" in sys.argv else study.settings.full()
-    cluster = SLURMCluster(
-        queue=PARTITION, cores=CORES, processes=CORES, memory=MEMORY, walltime="01:00:00"
-    )
+    trial = "--reduced" in sys.argv
+    settings = study.settings() if trial else study.settings.full()
+    node = {"cores": CORES, "processes": CORES, "memory": MEMORY}
+    cluster = SLURMCluster(queue=PARTITION, walltime="01:00:00", **node)
     cluster.scale(jobs=N_NODES)
     with Client(cluster), joblib.parallel_config(backend="dask"):
         table = study.table(settings, out=SHARED_FOLDER, progress=True)

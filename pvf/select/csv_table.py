@@ -194,14 +194,16 @@ def closest(name: str, known: Iterable[str]) -> str:
 
 
 def quoted(text: str) -> str:
-    """Return a value as it is typed on a command line.
+    r"""Return a value as it is typed on a command line.
 
     Examples
     --------
-    >>> print(quoted("age"), quoted("date of death"))
-    age "date of death"
+    >>> print(quoted("age"), quoted("date of death"), quoted("cost in $"))
+    age "date of death" "cost in \$"
     """
-    return f'"{text}"' if re.search(r"[^\w=.,:+-]", text) else text
+    if not re.search(r"[^\w=.,:+-]", text):
+        return text
+    return '"' + re.sub(r'([$"`\\])', r"\\\1", text) + '"'
 
 
 def _lowered(mark: str) -> str:

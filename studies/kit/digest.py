@@ -149,6 +149,11 @@ class _Module:
                     self.imports[alias.asname or alias.name] = (node.module or "", alias.name)
 
 
+@cache
+def _parsed(text: str) -> _Module:
+    return _Module(text)
+
+
 class _Library:
     """The package's modules as a reader gives them, and the definitions reached so far."""
 
@@ -163,7 +168,7 @@ class _Library:
             path = name.replace(".", "/")
             own = name.split(".", maxsplit=1)[0] in ("pvf", "studies")
             text = (self._read(f"{path}.py") or self._read(f"{path}/__init__.py")) if own else None
-            self._modules[name] = None if text is None else _Module(text)
+            self._modules[name] = None if text is None else _parsed(text)
         return self._modules[name]
 
     def maker(self, table: str) -> tuple[str, ast.AST]:
@@ -267,8 +272,13 @@ def _keyword(call: ast.AST, name: str) -> ast.expr | None:
     return next((keyword.value for keyword in keywords if keyword.arg == name), None)
 
 
-def _names(node: ast.AST) -> Iterator[tuple[str, str | None]]:
-    """Yield each name that code uses, with the attribute that is taken of it, if one is."""
+@cache
+def _names(node: ast.AST) -> tuple[tuple[str, str | None], ...]:
+    """Return each name that code uses, with the attribute that is taken of it, if one is."""
+    return tuple(_each_name(node))
+
+
+def _each_name(node: ast.AST) -> Iterator[tuple[str, str | None]]:
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         yield node.value.id, node.attr
         return
@@ -278,7 +288,7 @@ def _names(node: ast.AST) -> Iterator[tuple[str, str | None]]:
         if field not in _SILENT:
             for child in value if isinstance(value, list) else [value]:
                 if isinstance(child, ast.AST):
-                    yield from _names(child)
+                    yield from _each_name(child)
 
 
 def _plain(value: Any) -> Any:

@@ -273,7 +273,7 @@ def test_library_imports_only_what_an_install_brings():
     ("home", "extras"),
     [
         pytest.param("pvf", ["plot", "save"], id="library"),
-        pytest.param("studies", ["studies", "book"], id="studies"),
+        pytest.param("studies", ["studies", "trees", "book"], id="studies"),
         pytest.param("book/tools", ["studies", "book"], id="book"),
         pytest.param("notebooks", ["studies", "book"], id="notebooks"),
     ],

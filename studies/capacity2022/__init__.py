@@ -8,7 +8,16 @@ from typing import Any
 
 import pandas as pd
 
-from studies.capacity2022 import authors, bridge, bridge_show, checks, run, searches, show
+from studies.capacity2022 import (
+    authors,
+    bridge,
+    bridge_show,
+    checks,
+    near_optimal,
+    run,
+    searches,
+    show,
+)
 from studies.kit.claims import parts_of
 from studies.kit.results import read_result
 from studies.kit.study import Study
@@ -20,6 +29,7 @@ __all__ = [
     "CHECKS",
     "GREEDY",
     "LOGISTIC",
+    "NEAR",
     "NETWORKS",
     "PATIENTS",
     "SETS",
@@ -154,6 +164,22 @@ AUTHORS = Study(
     measured=("seconds",),
 )
 
+NEAR = Study(
+    name="near_optimal",
+    settings=near_optimal.NearOptimal,
+    blocks=near_optimal.near_blocks,
+    block=near_optimal.near_block,
+    summarise=_to_four,
+    estimate=near_optimal.near_estimates,
+    figures={"fig-rashomon-near": show.near_optimal},
+    sample={"n_repetitions": 1},
+    notes=(
+        "All near-optimal trees of depth three, listed with tree-praxis, and all near-optimal "
+        "additive models, bounded, on breast cancer: one row for each split, epsilon and capacity, "
+        "rounded to four decimals; of tied trees the mean is taken."
+    ),
+)
+
 #: The candidates of the clinical and synthetic experiments as sets, by the beginning of a
 #: problem's name.
 SETS = {
@@ -201,4 +227,4 @@ PATIENTS = Study(
     ),
 )
 
-STUDIES = (CHECKS, AUTHORS, NETWORKS, LOGISTIC, GREEDY, AWP, *SETS.values(), PATIENTS)
+STUDIES = (CHECKS, AUTHORS, NETWORKS, LOGISTIC, GREEDY, AWP, NEAR, *SETS.values(), PATIENTS)

@@ -29,6 +29,7 @@ __all__ = [
     "epochs",
     "greedy",
     "missing_data",
+    "near_optimal",
     "paper_tails",
     "series",
     "simplex",
@@ -68,6 +69,13 @@ NAMES = {
     "seconds_whole": "AWP, all persons (s)",
     "slower": "all persons: AWP less sampling (s)",
     "penalty": "C for 1,000 persons",
+    "n_trees": "trees",
+    "tied_holdout": "tied by hold-out",
+    "tied_pvf": "tied by PVF",
+    "mean_trees": "mean capacity, trees",
+    "mean_additive": "mean capacity, additive",
+    "contested_trees": "in conflict, trees (%)",
+    "contested_additive": "in conflict, additive (%)",
 }
 #: Formats of the tables' numbers.
 SPECS = {
@@ -75,6 +83,8 @@ SPECS = {
     **dict.fromkeys(("tail5", "tail1", "loss", "accuracy", "lead"), ".3f"),
     **dict.fromkeys(("share", "above", "ambiguity", "discrepancy", "seconds"), ".1f"),
     **dict.fromkeys(("n_models", "n_trained", "seconds_whole", "slower"), ".0f"),
+    **dict.fromkeys(("n_trees", "tied_holdout", "tied_pvf"), ".0f"),
+    **dict.fromkeys(("contested_trees", "contested_additive"), ".1f"),
 }
 
 
@@ -312,6 +322,24 @@ def greedy(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
         ax.axvline(10, color="0.5", linestyle=":", linewidth=1)
         ax.set_ylim(0, 102)
     axes[0].set_ylabel("Mean capacity above 1 kept (%)")
+    return finished(figure)
+
+
+def near_optimal(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+    """Draw what all near-optimal trees reach, what two rules choose, and how far models differ."""
+    chosen = {"least": "the worst tree", "all": "all trees, on average", "most": "the best tree"}
+    chosen |= {"holdout": "chosen by hold-out", "pvf": "chosen by PVF"}
+    classes = {"mean_trees": "trees, listed", "mean_additive": "additive models, bounded"}
+    figure, axes = panels(2, size=(3.9, 3.4), sharey=False, xlabel="Rashomon parameter ε")
+    for ax, shown in zip(axes, (chosen, classes), strict=True):
+        for number, (quantity, label) in enumerate(shown.items(), start=0 if ax is axes[0] else 5):
+            where = {"quantity": quantity, "capacity": 0.1}
+            shift = 0.0003 * (number % 5 - 2)
+            frames = (estimates, reference)
+            series(ax, frames, "epsilon", number, label, where, shift=shift)
+        ax.set_xticks(sorted(estimates["epsilon"].unique()))
+    axes[0].set_ylabel("Intervention Efficiency, capacity 10%")
+    axes[1].set_ylabel("Mean capacity (effective classes)")
     return finished(figure)
 
 

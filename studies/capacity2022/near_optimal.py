@@ -12,6 +12,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -182,20 +183,17 @@ def near_block(repetition: int, settings: NearOptimal) -> pd.DataFrame:
         facts = _conflicts(chosen.scores(parts[1]), "trees")
         facts |= _additive(questions, X_train, y_train, parts[1], epsilon)
         facts |= {"n_trees": float(len(near)), "epsilon": epsilon}
-        rows += [facts | _choices(chosen, *parts, capacity) for capacity in CAPACITIES]
+        rows += [facts | _choices(chosen, parts, capacity) for capacity in CAPACITIES]
     return pd.DataFrame(rows).assign(repetition=repetition)
 
 
-def _choices(
-    trees: TreeSet, X_val: Values, X_test: Values, y_val: Flags, y_test: Flags, capacity: float
-) -> dict[str, float]:
+def _choices(trees: TreeSet, parts: Sequence[Any], capacity: float) -> dict[str, float]:
     """Return the efficiency on test persons of all trees, and of those that rules choose."""
-
-    def score(*counts: Values) -> Values:
-        return np.asarray(intervention_efficiency(*counts, capacity))
+    X_val, X_test, y_val, y_test = parts
+    score = partial(intervention_efficiency, capacity=capacity)
 
     def judged(flags: Values, y: Flags) -> Values:
-        return score(flags @ y, flags @ ~y, int(y.sum()), int((~y).sum()))
+        return np.asarray(score(flags @ y, flags @ ~y, int(y.sum()), int((~y).sum())))
 
     flags = trees.flag_probability(X_val, 0.0)
     noisy = trees.flag_probability(X_val, SIGMA)

@@ -52,7 +52,7 @@ SIGMA, N_REPLICAS, AT_ONCE = 0.3, 7, 500
 class NearOptimal(Settings):
     """All near-optimal models on the ten mean features of breast cancer."""
 
-    n_repetitions: int = setting(2, "Splits.", full=20, low=1)
+    n_repetitions: int = setting(5, "Splits.", full=20, low=1)
     seed: int = setting(20261129, "Of the splits.", low=0)
 
 

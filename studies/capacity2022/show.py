@@ -334,9 +334,10 @@ def near_optimal(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Fig
     for ax, shown in zip(axes, (chosen, classes), strict=True):
         for number, (quantity, label) in enumerate(shown.items(), start=0 if ax is axes[0] else 5):
             where = {"quantity": quantity, "capacity": 0.1}
-            shift = 0.0003 * (number % 5 - 2)
-            frames = (estimates, reference)
-            series(ax, frames, "epsilon", number, label, where, shift=shift)
+            drawn: dict[str, Any] = {"shift": 0.0003 * (number % 5 - 2)}
+            if number > 5:
+                drawn["color"] = "0.6"
+            series(ax, (estimates, reference), "epsilon", number, label, where, **drawn)
         ax.set_xticks(sorted(estimates["epsilon"].unique()))
     axes[0].set_ylabel("Intervention Efficiency, capacity 10%")
     axes[1].set_ylabel("Mean capacity (effective classes)")

@@ -448,7 +448,7 @@ greedy.figure("fig-rashomon-greedy")
 # validation patients choose by Intervention Efficiency, or by its lower quartile under noise of
 # σ = 0.3 (PVF, exact law).
 
-# %% mystnb={"figure": {"name": "fig-rashomon-near", "caption": "All near-optimal trees and additive models on breast cancer, over the Rashomon parameter; means over splits with 95% intervals. Left: Intervention Efficiency on test patients at a capacity of 10% of the worst, the average and the best tree, and of the trees that two rules choose. Right: mean Rashomon Capacity of both classes."}, "image": {"alt": "Two panels over ε. Left: the best and the worst near-optimal tree move apart as ε grows; the average and the two chosen ones lie between, close together. Right: the mean capacity of both classes grows with ε."}}
+# %% mystnb={"figure": {"name": "fig-rashomon-near", "caption": "All near-optimal trees and additive models on breast cancer, over the Rashomon parameter; means over splits with 95% intervals. Left: Intervention Efficiency on test patients at a capacity of 10% of the worst, the average and the best tree, and of the trees that two rules choose. Right: mean Rashomon Capacity of both classes."}, "image": {"alt": "Two panels over ε. Left: the best and the worst near-optimal tree move apart as ε grows; the chosen ones lie between, PVF’s closer to the best. Right: the mean capacity of both classes grows with ε."}}
 from studies.capacity2022 import NEAR
 
 near = NEAR.run(n_repetitions=n_near_repetitions)

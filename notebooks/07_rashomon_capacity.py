@@ -456,14 +456,28 @@ near.figure("fig-rashomon-near")
 
 # %% table="All near-optimal models of two classes, by ε."
 columns = ["n_trees", "tied_holdout", "tied_pvf"]
-columns += ["mean_trees", "mean_additive", "contested_trees", "contested_additive"]
+columns += [
+    "mean_trees",
+    "mean_additive",
+    "contested_trees",
+    "contested_additive",
+]
 shown = at(near.reference, capacity=0.1, quantity=columns)
 show(text_table(shown, "epsilon", spec=SPECS, names=NAMES), "rashomon-near")
 
 # %%
 wide = at(near.reference, epsilon=0.015, capacity=0.1).set_index("quantity")
-for quantity in ("n_trees", "least", "most", "lead", "contested_trees", "contested_additive"):
-    glue(f"near_{quantity}", float(wide.loc[quantity, "estimate"]), display=False)
+for quantity in (
+    "n_trees",
+    "least",
+    "most",
+    "lead",
+    "contested_trees",
+    "contested_additive",
+):
+    glue(
+        f"near_{quantity}", float(wide.loc[quantity, "estimate"]), display=False
+    )
 for end in ("low", "high"):
     glue(f"near_lead_{end}", float(wide.loc["lead", end]), display=False)
 

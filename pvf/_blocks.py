@@ -17,15 +17,6 @@ from pvf._checks import shown
 from pvf.metrics import count_metric
 from pvf.perturbation import TableSampler
 
-__all__ = [
-    "BlockScorer",
-    "PerturbedSets",
-    "one_number",
-    "perturbed_counts",
-    "scores_of_models",
-    "scores_on",
-]
-
 BLOCK_BYTES = 16 * 2**20
 
 

@@ -16,8 +16,6 @@ import click
 from pvf._outputs import OutputError, check_outputs
 from pvf._text import on_console
 
-__all__ = ["SEED", "Jobs", "Number", "OneLineGroup", "PathTo", "refuse_outputs", "say"]
-
 #: What NumPy and scikit-learn both take as a seed.
 SEED = click.IntRange(0, 2**32 - 1)
 

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-__all__ = ["OutputError", "check_outputs", "write_whole"]
-
 
 class OutputError(ValueError):
     """An output that cannot be written, or would overwrite what it must not; told in one line."""

@@ -12,8 +12,6 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn import config_context
 
-__all__ = ["interval", "plausible_scores"]
-
 
 def interval(draws: NDArray[np.float64], level: float, estimate: float) -> tuple[float, float]:
     """Return the middle of the draws, stretched to the estimate where that is an extreme."""

@@ -11,8 +11,6 @@ import pandas as pd
 
 from pvf._checks import check_bool
 
-__all__ = ["Settings"]
-
 
 class Settings:
     """An object that scikit-learn can clone and set, and that equals others of the same settings.

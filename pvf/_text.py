@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["on_console", "one_line", "shortened"]
-
 
 def one_line(text: str) -> str:
     r"""Return text without line breaks and other control characters.

@@ -14,8 +14,6 @@ from studies.pvf2026.clinical import variants
 from studies.pvf2026.clinical.many_sets import MANY_SETS
 from studies.rules import POWER, RULES_STUDY
 
-__all__ = ["STUDIES", "make_table"]
-
 #: Every study by its name, which is also its table's.
 ALL: tuple[Study, ...] = (
     *efficiency.STUDIES,

@@ -648,13 +648,13 @@ def code_lines(tree, text):
 
 #: Lines of code that a home should have at most, and has: only ever lower the second.
 HOMES = {
-    "pvf": (4500, 8640),
-    "pvf/select": (1900, 3500),
-    "studies": (8000, 12400),
-    "book": (1600, 1780),
+    "pvf": (4500, 8625),
+    "pvf/select": (1900, 3430),
+    "studies": (8000, 12050),
+    "book": (1600, 1770),
 }
 #: Modules of more than 500 lines, to be split when their tables are next made anew.
-LONG_MODULES = {"studies/pvf2026/clinical/run.py", "studies/pvf2026/clinical/show.py"}
+LONG_MODULES = {"studies/pvf2026/clinical/run.py"}
 
 
 def test_no_home_grows_and_no_function_is_longer_than_fifty_lines():

@@ -13,15 +13,6 @@ import pandas as pd
 from book.tools.pairs import read_source, source_stems
 from book.tools.project import BookError, Project
 
-__all__ = [
-    "ChapterFigure",
-    "chapter_figures",
-    "check_tables",
-    "keep_data",
-    "kept_data",
-    "tables_of_figures",
-]
-
 NAME = "figure-data:"  # how the kept data of a figure are called among a notebook's outputs
 KEPT = "application/papermill.record/text/csv"
 

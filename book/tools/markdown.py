@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["markdown_table"]
-
 
 def markdown_table(rows: Sequence[Mapping[str, Any]]) -> str:
     r"""Write rows, each a mapping of heading to cell, as a Markdown table; no rows make no text.

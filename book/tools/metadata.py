@@ -13,8 +13,6 @@ from rocrate.rocrate import ROCrate
 from book.tools.pairs import read_source, source_stems
 from book.tools.project import BookError, Project
 
-__all__ = ["METADATA", "check_metadata", "ro_crate", "stale_metadata", "write_metadata", "zenodo"]
-
 LICENCES = "https://spdx.org/licenses/"
 PARTS = {
     "book/": "Pages, configuration and results of the book.",

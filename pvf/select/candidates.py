@@ -27,19 +27,6 @@ from pvf.select.columns import Column
 from pvf.select.csv_table import TableError
 from pvf.select.read import separation
 
-__all__ = [
-    "POOLS",
-    "MixedEncoder",
-    "columns_to_screen",
-    "encoder",
-    "load_pool",
-    "logistic_pairs",
-    "make_pool",
-    "shallow_trees",
-    "strength_alone",
-    "strongest_alone",
-]
-
 POOLS = ("pairs", "trees")
 DEPTHS, LEAVES = (1, 2, 3, 4), (0.01, 0.03, 0.1, 0.2)
 MOST_PAIRS = 45

@@ -42,8 +42,6 @@ from pvf.select.splits import (
 )
 from pvf.validation import PerturbationValidationResult, tied_best
 
-__all__ = ["RULES", "SIGMAS", "Selection", "recommended_model", "select"]
-
 #: The rules that select, in the order of tables and figures.
 RULES = ("traditional", "PVF", "PMV")
 #: Noise levels σ whose effect on the choice is shown, in standard deviations of the training part.

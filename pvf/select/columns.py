@@ -20,16 +20,6 @@ from numpy.typing import NDArray
 from pvf.select.csv_table import TableError, closest, quoted, refuse_all
 from pvf.select.disguise import CENSORED, NOTHING, Disguise, plain_number, undisguised
 
-__all__ = [
-    "FEATURES",
-    "KINDS",
-    "Column",
-    "feature_frame",
-    "guess_columns",
-    "kinds_frame",
-    "misfits",
-]
-
 FEATURES = ("numeric", "ordinal", "nominal")
 KINDS = (*FEATURES, "identifier", "date", "text", "constant", "ignored")
 

@@ -13,8 +13,6 @@ from pvf._text import on_console, one_line
 from pvf.select.columns import Column, guess_columns
 from pvf.select.csv_table import TableError, quoted
 
-__all__ = ["columns_as_toml", "parse_kinds", "read_columns", "without_guesses"]
-
 HEAD = """\
 # What each column of {name} is taken for. Change what is wrong, then
 #   pvf select {name} --columns THIS_FILE --target ... --capacity ...

@@ -20,8 +20,6 @@ import pandas as pd
 
 from pvf._text import on_console, one_line, shortened
 
-__all__ = ["CsvTable", "TableError", "closest", "quoted", "read_csv_table", "refuse_all"]
-
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 #: How a value that isn't there is written, in lower case.
 MISSING = ("", "na", "n/a", "n.a.", "#n/a", "nan", "<na>", "null", "nil", "?", "-", "--", ".")

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 
 from pvf.select.csv_table import TableError, quoted
 
-__all__ = ["CENSORED", "NOTHING", "Disguise", "plain_number", "undisguised"]
-
 #: What a value below a limit, such as <0.01, is read as.
 CENSORED: dict[str, Callable[[float], float]] = {
     "limit": lambda limit: limit,

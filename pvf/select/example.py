@@ -19,8 +19,6 @@ from pvf.select.csv_table import read_csv_table
 from pvf.select.places import reached_share
 from pvf.select.splits import score_of
 
-__all__ = ["chance_of_death", "make_cohort", "readable_worth", "true_worth", "write_cohort"]
-
 WARDS = ("surgery", "medicine", "cardiology", "geriatrics")
 FRAILTY = ("mild", "moderate", "severe")
 REMARKS = ("came by ambulance", "seen by the family doctor, then referred", "daughter called twice")

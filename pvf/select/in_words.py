@@ -16,8 +16,6 @@ from pvf.select.candidates import MixedEncoder
 from pvf.select.columns import Column
 from pvf.select.splits import score_of
 
-__all__ = ["columns_used", "cut_off", "model_in_words", "terms_of", "worked_person"]
-
 
 def model_in_words(model: Any) -> list[str]:
     """Return what a built-in candidate computes, a line each; for any other, its class.

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from pvf._score_draws import interval
 
-__all__ = ["Judge", "reached_share"]
-
 Scores = Sequence[NDArray[np.float64]]
 
 

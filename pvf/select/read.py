@@ -24,8 +24,6 @@ from pvf.select.columns import FEATURES, Column, feature_frame, guess_columns
 from pvf.select.columns_file import parse_kinds, read_columns, without_guesses
 from pvf.select.csv_table import TableError, closest, quoted, read_csv_table, refuse_all
 
-__all__ = ["FEWEST_CASES", "WEIGHTS", "Caution", "OwnData", "load_own_data", "separation"]
-
 #: Patients that the smaller class must have.
 FEWEST_CASES = 10
 #: Feature columns that tell the classes apart this well are named as possible leaks.

@@ -13,8 +13,6 @@ from pvf.select.choose import RULES, Selection
 from pvf.select.in_words import cut_off, model_in_words, worked_person
 from pvf.select.read import Caution
 
-__all__ = ["Recommendation", "recommend"]
-
 #: Cases below which the report says that they are few: Collins, Ogundimu and Altman (2016).
 FEW_CASES = 100
 _NAMES = {"traditional": "the traditional rule", "PVF": "PVF", "PMV": "PMV"}

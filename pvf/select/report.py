@@ -33,33 +33,6 @@ from pvf.select.read import OwnData
 from pvf.select.recommendation import recommend
 from pvf.validation import PerturbationValidationResult, tied_best
 
-__all__ = [
-    "FORMATS",
-    "as_html",
-    "as_json",
-    "as_markdown",
-    "calibration_table",
-    "card",
-    "choices_table",
-    "columns_table",
-    "contested_table",
-    "differences_table",
-    "judged_table",
-    "leaders_table",
-    "model_figure",
-    "multiplicity_figure",
-    "notes_text",
-    "parts_table",
-    "places_figure",
-    "recommendation_text",
-    "reporting_table",
-    "scores_figure",
-    "settings_table",
-    "sigma_table",
-    "summary",
-    "write_report",
-]
-
 FORMATS = (".html", ".md", ".json")
 #: The file in ``pvf/templates`` by which a report is written.
 _TEMPLATE = "report.j2"

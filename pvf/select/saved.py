@@ -21,8 +21,6 @@ from pvf.select.in_words import columns_used
 from pvf.select.recommendation import recommend
 from pvf.select.splits import score_of
 
-__all__ = ["SavedModel", "load_model", "new_scores", "save_model"]
-
 #: Kinds of object that a file may hold beside scikit-learn's own.
 OURS = (
     "pvf.select.candidates.MixedEncoder",

@@ -32,18 +32,6 @@ from pvf.select.csv_table import TableError
 from pvf.select.read import OwnData
 from pvf.validation import PerturbationValidationResult, perturbation_validation
 
-__all__ = [
-    "LARGEST_SEED",
-    "OneSplit",
-    "Parts",
-    "fitted",
-    "one_split",
-    "perturbation_of",
-    "pmv_levels",
-    "score_of",
-    "split",
-]
-
 #: What scikit-learn takes as a seed.
 LARGEST_SEED = 2**32 - 1
 

@@ -21,16 +21,6 @@ from studies.capacity2022 import run, searches
 from studies.capacity2022.run import EPSILONS, Parts
 from studies.kit.study import Settings, setting
 
-__all__ = [
-    "Authors",
-    "Size",
-    "authors_block",
-    "authors_blocks",
-    "authors_estimates",
-    "authors_parts",
-    "authors_summary",
-]
-
 
 class Size(NamedTuple):
     """A data set's networks, and the share of persons whose scores are perturbed."""

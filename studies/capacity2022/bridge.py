@@ -32,25 +32,6 @@ from studies.kit.study import Settings, setting
 from studies.pvf2026.clinical import run as clinical
 from studies.pvf2026.synthetic import run as synthetic
 
-__all__ = [
-    "EPSILONS",
-    "METRICS",
-    "N_CAPACITIES",
-    "N_DISTANCES",
-    "PROBLEMS",
-    "CandidateSets",
-    "Candidates",
-    "candidate_blocks",
-    "central_rank",
-    "clinical_candidates",
-    "clinical_settings",
-    "patient_block",
-    "patient_groups",
-    "set_block",
-    "set_facts",
-    "synthetic_candidates",
-]
-
 Array = NDArray[np.float64]
 
 #: Tolerances ε, relative to the best validation score.

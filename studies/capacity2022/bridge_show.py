@@ -21,21 +21,6 @@ from studies.capacity2022.show import at, series, together
 from studies.kit.estimates import mean_estimates, single_run_range
 from studies.kit.show import finished, panels
 
-__all__ = [
-    "EPSILON",
-    "NAMES",
-    "conflicts",
-    "error_shares",
-    "errors",
-    "patient_estimates",
-    "ranks",
-    "separation",
-    "separations",
-    "set_estimates",
-    "signs",
-    "weighted_auc",
-]
-
 Array = NDArray[np.float64]
 
 #: The tolerance that the chapter shows.

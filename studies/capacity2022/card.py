@@ -13,8 +13,6 @@ from studies.data import datasets
 from studies.kit.results import results_folder
 from studies.pvf2026.clinical import run as clinical
 
-__all__ = ["FILES", "breast_cancer_card", "write_example"]
-
 #: The committed files, in ``book/_static``.
 FILES = ("model_card_breast_cancer.md", "model_card_breast_cancer.html")
 

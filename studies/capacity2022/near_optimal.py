@@ -30,8 +30,6 @@ from studies.data.datasets import load_breast_cancer
 from studies.kit.estimates import mean_estimates
 from studies.kit.study import Settings, setting
 
-__all__ = ["NearOptimal", "Questions", "TreeSet", "near_block", "near_blocks", "near_estimates"]
-
 Values = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 

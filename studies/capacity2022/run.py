@@ -34,36 +34,6 @@ from studies.data.datasets import load_adult, load_compas
 from studies.kit.estimates import mean_estimates
 from studies.kit.study import Settings, setting
 
-__all__ = [
-    "DATASETS",
-    "EPSILONS",
-    "QUANTILES",
-    "TRAININGS",
-    "Greedy",
-    "Networks",
-    "Parts",
-    "Training",
-    "by_split",
-    "calibration_error",
-    "ensure_data",
-    "greedy_block",
-    "greedy_blocks",
-    "greedy_estimates",
-    "isotonic",
-    "kept_shares",
-    "log_losses",
-    "make_parts",
-    "network_block",
-    "network_blocks",
-    "network_seeds",
-    "paper_data",
-    "platt",
-    "rows_by_epsilon",
-    "split_parts",
-    "summary",
-    "train_networks",
-]
-
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
 

@@ -19,25 +19,6 @@ from studies.capacity2022.searches import WAYS
 from studies.kit.results import results_folder
 from studies.kit.show import finished, panels, points
 
-__all__ = [
-    "NAMES",
-    "SPECS",
-    "at",
-    "authors",
-    "costs",
-    "curves",
-    "epochs",
-    "greedy",
-    "missing_data",
-    "near_optimal",
-    "paper_tails",
-    "series",
-    "simplex",
-    "tails",
-    "together",
-    "trained",
-]
-
 Array = NDArray[np.float64]
 
 _DATASETS = {"adult": "Adult", "compas": "COMPAS"}

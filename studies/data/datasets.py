@@ -31,30 +31,11 @@ from studies.data.files import FOLDER_VARIABLE, data_folder, obtain
 from studies.data.tables import (
     PIXELS,
     SQUARES,
-    DataError,
     DataMismatchError,
     DataUnavailableError,
     frame_sha256,
     registry,
 )
-
-__all__ = [
-    "DataError",
-    "DataMismatchError",
-    "DataUnavailableError",
-    "Dataset",
-    "frame_sha256",
-    "knn_imputer",
-    "load_adult",
-    "load_breast_cancer",
-    "load_cervical_cancer",
-    "load_cifar10",
-    "load_compas",
-    "load_connect4",
-    "load_hsls",
-    "load_mnist_pair",
-    "make_clusters",
-]
 
 Kind = Literal["numeric", "nominal", "ordinal"]
 

@@ -27,8 +27,6 @@ from studies.data.datasets import Dataset, Kind, load_cervical_cancer
 from studies.data.files import FOLDER_VARIABLE, SECONDS, cache_folder, data_folder
 from studies.data.tables import DataError, DataMismatchError, DataUnavailableError
 
-__all__ = ["MEDICAL", "TABLES", "data_table", "load_table", "read_csv_table"]
-
 _KNOWN: dict[str, Any] = tomllib.loads(files("studies.data").joinpath("keel.toml").read_text())
 
 #: The study's tables; ``cervical`` is the one of the papers, complete cases.

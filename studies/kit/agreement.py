@@ -15,8 +15,6 @@ from studies.data.tables import DataUnavailableError
 from studies.kit.estimates import agrees
 from studies.kit.results import read_result
 
-__all__ = ["Agreement", "check_sample", "check_tables", "compare", "in_one_line"]
-
 #: What can be said of a table made anew, from best to worst.
 KINDS = ("same bits", "same numbers", "within intervals", "not made", "differs")
 

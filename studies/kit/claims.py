@@ -20,21 +20,6 @@ from studies.kit.verdicts import LABELS, Part, Region, Verdict, judge_parts
 if TYPE_CHECKING:
     from studies.kit.study import Study
 
-__all__ = [
-    "Finding",
-    "claims",
-    "in_words",
-    "judge",
-    "judge_with",
-    "ledger",
-    "ledger_text",
-    "paper_numbers",
-    "part_lines",
-    "parts_of",
-    "rule_in_words",
-    "verdict_table",
-]
-
 #: The claims' prefixes in the order of the ledger.
 ORDER = ("IE", "SYN", "SEN", "CER", "BRE", "REAL", "THE", "LAB", "CPX", "RC", "PMV")
 

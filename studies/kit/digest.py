@@ -18,8 +18,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["changed_modules", "read_source", "table_code"]
-
 #: Modules that store, judge, draw or refuse never change what a study computes; nor do those that
 #: find and read data, since what they read must have the checksums of the registry.
 APART = {

@@ -15,19 +15,6 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-__all__ = [
-    "SCHEMA",
-    "Interval",
-    "agrees",
-    "bootstrap_interval",
-    "mean_estimates",
-    "share_interval",
-    "sign_flip_p_value",
-    "simultaneous_level",
-    "single_run_range",
-    "t_interval",
-]
-
 #: Columns of a frame of estimates, behind its keys.
 SCHEMA = ("quantity", "estimate", "low", "high", "n", "unit")
 

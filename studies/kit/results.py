@@ -41,21 +41,6 @@ from tqdm import tqdm
 import pvf
 from pvf._outputs import write_whole
 
-__all__ = [
-    "commit_name",
-    "duration",
-    "git_state",
-    "package_versions",
-    "provenance",
-    "read_result",
-    "repository_root",
-    "results_folder",
-    "resumed",
-    "run_blocks",
-    "shard_folder",
-    "write_result",
-]
-
 ROOT = Path(__file__).resolve().parents[2]
 #: Raised when the layout of a shard changes, so that older shards are not read.
 SHARD_SCHEMA = 2

@@ -14,19 +14,6 @@ from matplotlib.figure import Figure
 from pvf import plotting
 from studies.kit.results import duration, read_result, resumed
 
-__all__ = [
-    "MARKERS",
-    "band",
-    "finished",
-    "interval_text",
-    "level_axis",
-    "panels",
-    "points",
-    "provenance_table",
-    "show",
-    "text_table",
-]
-
 #: One a series, so that series differ in more than their colour.
 MARKERS = "osD^vPXd"
 

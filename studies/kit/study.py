@@ -24,8 +24,6 @@ from studies.kit.estimates import agrees
 from studies.kit.results import read_result, run_blocks
 from studies.kit.verdicts import Part
 
-__all__ = ["Run", "Settings", "Study", "setting", "settings_table"]
-
 
 def setting(
     default: Any,

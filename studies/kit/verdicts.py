@@ -19,8 +19,6 @@ from scipy import stats
 
 from studies.kit.estimates import simultaneous_level
 
-__all__ = ["LABELS", "Part", "Region", "Verdict", "compatible", "judge_parts", "widened"]
-
 #: All labels that a claim can get.
 LABELS = (
     "reproduced",

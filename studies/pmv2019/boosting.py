@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-__all__ = ["RealAdaBoostClassifier"]
-
 _EPSILON = np.finfo(float).eps
 
 

@@ -24,8 +24,6 @@ from studies.pmv2019.table1 import (
     steady_fits,
 )
 
-__all__ = ["FITTING", "PICKS", "pick_estimates"]
-
 #: The model that the paper holds to fit each kind of data.
 FITTING = {"moon": "RBF SVM", "circle": "Naive Bayes", "linear": "Linear SVM"}
 

@@ -40,8 +40,6 @@ from studies.kit.study import Settings, Study, setting
 from studies.pmv2019 import show
 from studies.pmv2019.table1 import CLOSEST, MODELS, comparison_classifier, fresh_data, steady_fits
 
-__all__ = ["METRICS", "PROBLEMS", "RULES", "SIDE_BY_SIDE", "Problem", "make_problem", "rule_table"]
-
 #: Synthetic problems (clusters with the distance of their centres, shapes with noise 0.2), and
 #: clinical ones.
 PROBLEMS = (

@@ -12,20 +12,6 @@ from matplotlib.figure import Figure
 
 from studies.kit.show import band, finished, panels, points, text_table
 
-__all__ = [
-    "draw_curves",
-    "draw_depths",
-    "draw_hidden_sizes",
-    "draw_losses",
-    "draw_picks",
-    "draw_table1",
-    "kind_means",
-    "percent_table",
-    "runs_shown",
-    "shown_picks",
-    "table_beside_paper",
-]
-
 _TITLES = {"slope": "slope of PMV", "test_accuracy": "test accuracy", "gap": "gap"}
 
 

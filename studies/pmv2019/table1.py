@@ -48,26 +48,6 @@ from studies.kit.verdicts import Part, Region
 from studies.pmv2019 import show
 from studies.pmv2019.boosting import RealAdaBoostClassifier
 
-__all__ = [
-    "CLOSEST",
-    "DISTANCES",
-    "DISTRIBUTIONS",
-    "MEASURES",
-    "MODELS",
-    "NOISES",
-    "TABLE1",
-    "TABLE1_RUNS",
-    "TableSetting",
-    "beside_paper",
-    "comparison_classifier",
-    "comparison_data",
-    "fold_scores",
-    "fresh_data",
-    "paper_table",
-    "settings_to_search",
-    "steady_fits",
-]
-
 #: The three kinds of data.
 DISTRIBUTIONS = ("moon", "circle", "linear")
 

@@ -37,20 +37,6 @@ from studies.kit.verdicts import Part, Region
 from studies.pmv2019 import show
 from studies.pmv2019.table1 import steady_fits
 
-__all__ = [
-    "DEPTHS",
-    "GRID_DEPTHS",
-    "HIDDEN_SIZES",
-    "LEARNERS",
-    "MEMORISERS",
-    "TREE_GAPS",
-    "as_numbers",
-    "nested_accuracies",
-    "picked_sizes",
-    "slopes",
-    "tuning_data",
-]
-
 #: Depths of the tree; the paper's figure 3 does not list its own.
 _DEPTHS = tuple(range(1, 21))
 

@@ -12,13 +12,6 @@ from scipy import stats
 from studies.kit.claims import claims, judge
 from studies.kit.show import interval_text
 
-__all__ = [
-    "cost",
-    "leads",
-    "near_best",
-    "parts_table",
-]
-
 
 def leads(runs: pd.DataFrame, metric: str, *, tie_break: str = "shared") -> pd.DataFrame:
     """Return the lead of each repetition at each σ, in percent of splits.

@@ -14,8 +14,6 @@ from studies.rules import RULES_STUDY
 from studies.rules.questions import BANDS, wall_lines
 from studies.rules.run import RULES
 
-__all__ = ["lines", "write"]
-
 CAPACITIES = (0.1, 0.3, 0.5)
 
 

@@ -27,8 +27,6 @@ from pvf.perturbation import NominalFlip, OrdinalShift
 from studies.data.datasets import Dataset
 from studies.pvf2026.clinical.run import flag_probability
 
-__all__ = ["POOLS", "Coded", "LogisticPool", "MixedPool", "TreePool", "coded", "make_pool"]
-
 POOLS = ("trees", "logistic", "mixed")
 
 Flags = NDArray[np.bool_]

@@ -13,8 +13,6 @@ from studies.kit.study import Settings, Study, setting
 from studies.rules.pools import coded
 from studies.rules.run import PRIMARY, RulesSettings, cohort_rows
 
-__all__ = ["COHORTS", "MARGIN", "POWER", "SPREADS", "PowerSettings", "simulate_power"]
-
 #: The two tables that may be looked at before the others are computed.
 PILOTS = ("haberman", "wdbc")
 #: The smallest difference of interest, in attainable share.

@@ -19,8 +19,6 @@ from studies.kit.estimates import Interval, t_interval
 from studies.rules.power import MARGIN
 from studies.rules.run import BESIDE, FACTS, OUTCOMES, PRIMARY, RULES
 
-__all__ = ["BANDS", "answer", "critical_difference", "estimate", "holm", "per_table", "verdict"]
-
 CELL = ["pool", "size", "outcome"]
 #: The cell of the primary question, which needs no correction.
 PRIMARY_CELL = (*PRIMARY, "IE@0.1")

@@ -38,22 +38,6 @@ from studies.data.keel import TABLES, load_table
 from studies.kit.study import Settings, setting
 from studies.rules.pools import POOLS, Coded, coded, make_pool
 
-__all__ = [
-    "CAPACITIES",
-    "OUTCOMES",
-    "RULES",
-    "SIZES",
-    "RulesSettings",
-    "blocks",
-    "cohort_rows",
-    "draw_cohort",
-    "is_possible",
-    "one_block",
-    "outside",
-    "rules_of",
-    "summarise",
-]
-
 Values = NDArray[np.float64]
 
 CAPACITIES = (0.1, 0.3, 0.5)

@@ -20,21 +20,6 @@ from studies.rules.power import MARGIN
 from studies.rules.questions import CELL, PRIMARY_CELL, answer, per_table, verdict, wall_lines
 from studies.rules.run import BESIDE, OUTCOMES, PRIMARY, RULES
 
-__all__ = [
-    "FIGURES",
-    "best_rules",
-    "comparisons",
-    "data_rows",
-    "deviations",
-    "figure_of_power",
-    "noise_in_words",
-    "numbers",
-    "says",
-    "sigmas_in_words",
-    "wall_table",
-    "when_in_words",
-]
-
 WORDS = {**RULES, **BESIDE}
 #: Outcomes of the smaller figures.
 FEW = ("IE@0.1", "IE@0.3", "IE@0.5", "F1")

@@ -26,8 +26,6 @@ from studies.rules.run import (
     summarise,
 )
 
-__all__ = ["compare", "read_folder", "rules", "where_it_lies"]
-
 
 def read_folder(folder: Path, size: int) -> tuple[dict[str, Coded], dict[str, str]]:
     """Read every CSV file of a folder: the tables by name, and why others cannot be compared.

@@ -19,8 +19,6 @@ from studies.kit.show import interval_text
 from studies.rules.questions import wall_lines
 from studies.rules.run import CAPACITIES, RULES, SIZES
 
-__all__ = ["MEANS", "how_sure", "sheet", "sheet_name", "write_sheets"]
-
 A4 = (11.69, 8.27)
 POOL_WORDS = {
     "trees": "decision trees",

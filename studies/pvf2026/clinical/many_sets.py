@@ -24,16 +24,6 @@ from studies.kit.show import finished, panels, points, text_table
 from studies.kit.study import Settings, Study, setting
 from studies.pvf2026.clinical import run
 
-__all__ = [
-    "MANY_SETS",
-    "choices_of_few_sets",
-    "estimate",
-    "laws_of_scores",
-    "lost_to_chance",
-    "other_choices",
-    "sets_needed",
-]
-
 #: Numbers of sets whose lower quartile is one of the scores; 101 stands for the paper's 100.
 N_SETS = (5, 21, 101, 401, 1001, 4001)
 METRICS = ("IE@0.1", "IE@0.5", "F1")

@@ -45,25 +45,6 @@ from studies.data import datasets
 from studies.data.files import obtain
 from studies.kit.study import Settings, setting
 
-__all__ = [
-    "CAPACITIES",
-    "DATASETS",
-    "END_RULES",
-    "METRICS",
-    "SIGMAS",
-    "TIE_RULES",
-    "CervicalExperiment",
-    "Experiment",
-    "breast_arithmetic",
-    "by_repetition",
-    "cervical_arithmetic",
-    "flag_probability",
-    "reached_cases",
-    "run_experiment",
-    "shares",
-    "tuned",
-]
-
 #: Intervention capacities γ of the paper.
 CAPACITIES = (0.1, 0.3, 0.5, 0.7, 0.9)
 

@@ -22,31 +22,6 @@ from studies.kit.results import read_result
 from studies.kit.show import interval_text
 from studies.pvf2026.clinical import run as clinical
 
-__all__ = [
-    "agreement",
-    "beside_paper",
-    "cervical_columns",
-    "cervical_counts",
-    "choices_within_ties",
-    "effects_of_choices",
-    "figure_of_gains",
-    "figure_of_leads",
-    "figure_of_reached_cases",
-    "figure_of_single_runs",
-    "figure_of_tie_rules",
-    "found_counts",
-    "lead_tests",
-    "power_table",
-    "readable_choices",
-    "readable_comparison",
-    "readable_provenance",
-    "readable_shares",
-    "readable_tests",
-    "readable_tuning",
-    "simulated_problems",
-    "tied_candidates",
-]
-
 _SHARES = ("win", "loss", "tie")
 _RULE_LABELS = {
     "first": "first of the tied",

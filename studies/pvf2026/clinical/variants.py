@@ -21,8 +21,6 @@ from studies.kit.show import finished, level_axis, panels, points
 from studies.kit.study import Settings, Study, setting
 from studies.pvf2026.clinical import run
 
-__all__ = ["FACTORS", "HARM", "STUDIES", "TIES", "distances", "nearest"]
-
 #: What the paper's words leave open and could change the ties: every combination is tried, under
 #: each of the four tie rules.
 FACTORS: dict[str, tuple[Any, ...]] = {

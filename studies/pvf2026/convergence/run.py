@@ -24,25 +24,6 @@ from pvf.perturbation import GaussianNoise, Perturbation
 from pvf.validation import perturbation_validation
 from studies.pvf2026.clinical.run import scores_from_counts
 
-__all__ = [
-    "AGGREGATES",
-    "THRESHOLDS",
-    "check_people",
-    "check_property",
-    "check_replicas",
-    "check_scores",
-    "check_selection",
-    "check_sets",
-    "check_together",
-    "drawn_scores",
-    "exact_law",
-    "law_quantile",
-    "limit_scores",
-    "people",
-    "population_scores",
-    "run_checks",
-]
-
 #: The candidates: models that flag whoever is above a threshold.
 THRESHOLDS = (0.0, 0.6, 1.2, 1.8, 2.4)
 #: Share of cases, and how far their mean lies above the controls', in standard deviations.

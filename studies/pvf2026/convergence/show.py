@@ -13,8 +13,6 @@ from scipy import stats
 from studies.kit.estimates import SCHEMA
 from studies.kit.show import MARKERS, finished, panels, points
 
-__all__ = ["FIGURES", "estimate"]
-
 _KEYS = ["claim", "part", "size"]
 #: Correlations have 99% intervals in the table.
 _TO_95 = stats.norm.ppf(0.975) / stats.norm.ppf(0.995)

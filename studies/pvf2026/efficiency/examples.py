@@ -15,16 +15,6 @@ from sklearn.metrics import precision_score, recall_score
 from pvf.metrics import intervention_efficiency, intervention_efficiency_counts
 from studies.pvf2026.efficiency.proof import count_form, expected_captures, ratio_form
 
-__all__ = [
-    "best_model_by_room",
-    "best_possible",
-    "compare_prevalences",
-    "enriched_study",
-    "sample_efficiency",
-    "summarise_samples",
-    "zero_cases",
-]
-
 
 def best_model_by_room(
     models: Mapping[str, tuple[int, int]], *, n_pos: int, n_neg: int

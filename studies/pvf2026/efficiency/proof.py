@@ -19,21 +19,6 @@ import pandas as pd
 if TYPE_CHECKING:
     import sympy
 
-__all__ = [
-    "Identity",
-    "ample_efficiency",
-    "capacity_of",
-    "closed_form",
-    "count_form",
-    "counts_of",
-    "enumerate_efficiency",
-    "expected_captures",
-    "list_captures",
-    "ratio_form",
-    "scarce_efficiency",
-    "symbolic_identities",
-]
-
 # --- Algebra ------------------------------------------------------------------------------------
 
 

@@ -29,17 +29,6 @@ from studies.pvf2026.efficiency.proof import (
     symbolic_identities,
 )
 
-__all__ = [
-    "CLINIC",
-    "CLINIC_MODELS",
-    "EFFICIENCY",
-    "EfficiencySettings",
-    "every_set",
-    "every_table",
-    "random_sets",
-    "simulated_clinic",
-]
-
 #: A clinic, and the true and false positives of three models with the same F1 in it.
 CLINIC = {"n_pos": 20, "n_neg": 180}
 CLINIC_MODELS = {"cautious": (8, 4), "balanced": (10, 10), "eager": (15, 25)}

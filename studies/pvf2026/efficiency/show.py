@@ -17,17 +17,6 @@ from studies.kit.show import MARKERS, finished, panels, points
 from studies.pvf2026.efficiency.proof import Identity
 from studies.pvf2026.efficiency.run import z_scores
 
-__all__ = [
-    "SOURCES",
-    "figure_of_regimes",
-    "figure_of_samples",
-    "figure_of_zero_cases",
-    "identity_table",
-    "model_table",
-    "simulation_numbers",
-    "tally_of_errors",
-]
-
 #: Where the numbers of a study in cases and controls come from.
 SOURCES = {
     "study": "p, r and π of the study",

@@ -17,8 +17,6 @@ from pvf.validation import perturbation_validation
 from studies.kit.show import MARKERS, finished, panels, points
 from studies.kit.study import Settings, Study, setting
 
-__all__ = ["COST", "SIZES", "CostSettings"]
-
 #: The sizes of Algorithm 1, their value at the start, and what the letters mean. What does not grow
 #: with a size takes less than a tenth of the time at its start.
 SIZES: dict[str, tuple[int, str]] = {

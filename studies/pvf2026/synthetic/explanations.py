@@ -13,15 +13,6 @@ from studies.kit.claims import claims
 from studies.pvf2026.synthetic.run import run_sweep
 from studies.pvf2026.synthetic.show import PAPER_METRICS, best_sigma, group_means, with_groups
 
-__all__ = [
-    "chance_of_best",
-    "common_noise_effect",
-    "mixtures",
-    "needed_leak",
-    "optimism_of_best_sigma",
-    "unchanged",
-]
-
 
 def unchanged(rows: pd.DataFrame) -> pd.DataFrame:
     """Count configurations in which both methods chose alike in every repetition."""

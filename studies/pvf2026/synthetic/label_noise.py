@@ -15,8 +15,6 @@ from pvf import counts
 from studies.kit.study import Settings, Study, setting
 from studies.kit.verdicts import Part, Region
 
-__all__ = ["GAPS", "LOSSES", "MODELS", "GapSettings", "LossSettings", "flipped_scores"]
-
 #: Pairs of models as (true positives, false positives) among 20 cases and 80 controls: the first
 #: of each pair is better by every metric shown, but for recall in the last, which it wins narrowly
 #: with far fewer flags.

@@ -42,20 +42,6 @@ from studies.pvf2026.synthetic.grid import (
     TIE_BREAKS,
 )
 
-__all__ = [
-    "HALF",
-    "PAIRS",
-    "SWEEP",
-    "Repetition",
-    "SweepEstimate",
-    "SweepSettings",
-    "best_sets",
-    "configuration_key",
-    "draw_repetition",
-    "estimate_sweep",
-    "run_sweep",
-]
-
 PAIRS = tuple((f"x{a + 1}", f"x{b + 1}") for a, b in itertools.combinations(range(5), 2))
 """The ten candidates; the first is the true pair."""
 

@@ -21,23 +21,6 @@ from studies.kit.show import MARKERS, finished, level_axis, panels, points
 from studies.kit.verdicts import Part, Region
 from studies.pvf2026.synthetic.grid import GROUPS, METRICS, PAPER_METRICS, SIGMAS, TIE_LABELS
 
-__all__ = [
-    "CLAIMS",
-    "FIGURES",
-    "GROUPS",
-    "PAPER_METRICS",
-    "TIE_LABELS",
-    "best_sigma",
-    "cost_per_data_set",
-    "courses_over_sigma",
-    "differences",
-    "estimate",
-    "group_means",
-    "halves",
-    "single_runs",
-    "with_groups",
-]
-
 _KEYS = ["n_samples", "mu", "sigma", "metric", "tie_break"]
 _CASE = ["n_samples", "group", "metric", "tie_break"]
 _LEAD = "PVF less traditional\n(choices of 5,000)"

@@ -9,38 +9,14 @@
 # %% [markdown]
 # # Your own data: which model?
 #
-# You have a table of patients, an outcome with two values, and room to treat a share of them. This
-# page fits a pool of small models, lets three rules select one, and says in plain words what the
-# choice is worth. Run it on your own file from the repository's folder:
-#
-# ```
-# papermill notebooks/90_your_data.ipynb report.ipynb \
-#   -p csv my.csv -p target died -p capacity 0.1
-# ```
-#
-# or make the same report without a notebook:
-#
-# ```
-# pvf select my.csv --target died --capacity 0.1 --report report.html
-# ```
+# You have a table of patients, an outcome with two values, and room to treat a share of them. Which of
+# many small models should say whom? This page fits a pool of them, lets three rules select one, and
+# says in plain words what the choice is worth.
 #
 # **What you are reading here.** Without a file of yours the page reads a *simulated* cohort: nobody
 # in it exists. It is written as the kind of CSV that people have, with gaps, codes, dates and
-# remarks, and since the chance of death of each of its patients is known, the last table can say
-# what the selected models are worth in truth.
-#
-# **What is refused, and what is not.** Missing values are imputed by what the training part knows.
-# Identifiers, dates, free text and columns that never change are left out, and the page says so. A
-# copy of the outcome, an outcome with one value or more than two, fewer than ten cases, unequal
-# rows, or a number that could be read in two ways end the run with one line that names the column
-# or line of the file and says what to do.
-#
-# **Run time.** Half a minute on one core; most of it is spent on refits.
-
-# %% [markdown]
-# `csv` is the file, relative to the folder in which papermill is started; everything else can stay.
-# `kinds` is a list such as `["ward=nominal", "pain=ordinal:none<some<much"]`, which papermill takes
-# by `-y 'kinds: [ward=nominal]'`.
+# remarks, and since the chance of death of each of its patients is known, one table can say what
+# the selected models are worth in truth.
 
 # %% tags=["parameters"]
 csv = ""  # your file; empty for the simulated cohort
@@ -55,39 +31,86 @@ n_splits = 5  # of the data; full: 20
 seed = 0
 
 # %% [markdown]
-# ## What each column is taken for
+# ## In code
 #
-# The guess can be overruled by `kinds`; a column that should not be used goes into `drop`.
+# Make the same report of your own file, in a shell,
+#
+# ```
+# pvf select my.csv --target died --capacity 0.1 --report report.html
+# ```
+#
+# or, from the repository's folder, as this page:
+#
+# ```
+# papermill notebooks/90_your_data.ipynb report.ipynb \
+#   -p csv my.csv -p target died -p capacity 0.1
+# ```
+#
+# In Python it is one reading and one selection, which takes half a minute on one core:
 
-# %% table="What each column is taken for."
+# %%
 import tempfile
 from pathlib import Path
 
-from pvf.select import choose as own_selection
+from IPython.display import Markdown
 from pvf.select import example as simulated_cohort
-from pvf.select import read as own_data
 from pvf.select import report as own_report
 from pvf.select.columns import kinds_frame
+
+from book.tools.figures import keep_data
 
 folder = tempfile.TemporaryDirectory()
 path = csv or simulated_cohort.write_cohort(
     Path(folder.name) / "simulated_cohort.csv"
 )
-data = own_data.load_own_data(
-    path,
-    target,
-    positive=None if positive == "" else positive,  # 0 and no are values
-    kinds=kinds,
-    drop=drop,
-)
+case = None if positive == "" else positive  # 0 and no are values
+
+# %% [markdown]
+# What is a case, what each column is, and what to leave out can be said, and is guessed otherwise.
+
+# %% tags=["essential"]
+from pvf.select.choose import select
+from pvf.select.read import load_own_data
+
+data = load_own_data(path, target, positive=case, kinds=kinds, drop=drop)
+of_run = {"n_splits": n_splits, "seed": seed, "n_jobs": -1}
+selection = select(data, capacity=capacity, pool=pool, sigma=sigma, **of_run)
+
+# %% [markdown]
+# ## So what
+#
+# Which model leads is the choice, over all splits, of the rule that is followed. Whether any should
+# be used is read off patients without a part in the choice, and off how often the splits agree. Every
+# word below is computed.
+
+# %%
+Markdown(own_report.recommendation_text(selection))
+
+# %% [markdown]
+# {numref}`fig-own-places` shows the cases that the places reach.
+
+# %% mystnb={"figure": {"name": "fig-own-places", "caption": "Cases that the places reach, on patients who had no part in the choice, with 95% intervals."}, "image": {"alt": "Dots with bars for the places given by score, by label, by one column alone, by chance, and by knowing the outcome."}}
+own_report.places_figure(selection).picture
+
+# %% [markdown]
+# ## What each column is taken for
+#
+# The guess can be overruled by `kinds`, a list such as `["ward=nominal", "pain=ordinal:none<some<much"]`
+# (papermill takes it by `-y 'kinds: [ward=nominal]'`); a column that should not be used goes into
+# `drop`, and `csv` is relative to the folder in which papermill is started.
+#
+# Missing values are imputed by what the training part knows. Identifiers, dates, free text and columns
+# that never change are left out. A copy of the outcome, an outcome with one value or more than two,
+# fewer than ten cases, unequal rows, or a number that could be read in two ways end the run with one
+# line that names the column or line of the file and says what to do.
+
+# %% table="What each column is taken for."
 kinds_frame(data.columns).style.set_uuid("own-columns")
 
 # %% [markdown]
 # What else was done on reading, if anything:
 
 # %%
-from IPython.display import Markdown
-
 Markdown(own_report.notes_text(data))
 
 # %% [markdown]
@@ -97,15 +120,6 @@ Markdown(own_report.notes_text(data))
 # and judged on the third, in which nobody had a part in the choice.
 
 # %% table="People and cases in each part of the data."
-selection = own_selection.select(
-    data,
-    capacity=capacity,
-    pool=pool,
-    sigma=sigma,
-    n_splits=n_splits,
-    seed=seed,
-    n_jobs=-1,
-)
 own_report.parts_table(selection).style.set_uuid("own-parts")
 
 # %% [markdown]
@@ -130,8 +144,6 @@ own_report.leaders_table(selection).style.set_uuid("own-leaders")
 # The book offers what the figures on this page show as CSV.
 
 # %%
-from book.tools.figures import keep_data
-
 keep_data("fig-own-scores", selection.validation.to_frame())
 keep_data("fig-own-places", selection.judged)
 keep_data("fig-own-multiplicity", selection.multiplicity)
@@ -165,12 +177,6 @@ own_report.judged_table(selection).style.set_uuid("own-judged")
 
 # %% table="Differences between the rules, on the same patients and resamples."
 own_report.differences_table(selection).style.set_uuid("own-differences")
-
-# %% [markdown]
-# {numref}`fig-own-places` shows the cases that the places reach.
-
-# %% mystnb={"figure": {"name": "fig-own-places", "caption": "Cases that the places reach, on patients who had no part in the choice, with 95% intervals."}, "image": {"alt": "Dots with bars for the places given by score, by label, by one column alone, by chance, and by knowing the outcome."}}
-own_report.places_figure(selection).picture
 
 # %% [markdown]
 # The score of the recommended model, by fifths, beside the share of cases:
@@ -213,17 +219,12 @@ own_report.card(selection)
 truth = simulated_cohort.readable_worth(selection, folder.name, csv=csv)
 truth.style.set_uuid("own-truth")
 
-# %% [markdown]
-# ## Recommendation
-#
-# Which model leads is the choice, over all splits, of the rule that is followed. Whether any should
-# be used is read off the test parts, and off how often the splits agree. Every word below is computed.
-
 # %%
 folder.cleanup()
-Markdown(own_report.recommendation_text(selection))
 
 # %% [markdown]
+# ## For a report
+#
 # What the selection knows of each item of TRIPOD+AI and PROBAST+AI, and what is left for people:
 
 # %%

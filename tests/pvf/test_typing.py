@@ -1,5 +1,7 @@
-"""A user's script passes mypy --strict."""
+"""A user's script passes mypy --strict, and pyright."""
 
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -34,12 +36,16 @@ mechanism: pvf.Mechanism = pvf.GaussianNoise(1.0, low=0, at_bounds="truncate")
 """
 
 
+ROOT = Path(__file__).parents[2]
+SLIPS = 'a: int = result.best_name\npvf.refit_by("x")\n'
+PYRIGHT = shutil.which("pyright") or shutil.which("basedpyright")
+
+
 def strict(path: Path, script: str) -> str:
     path.write_text(script)
     command = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports"]
-    root = Path(__file__).parents[2]
     done = subprocess.run(
-        [*command, str(path)], cwd=root, capture_output=True, text=True, check=False
+        [*command, str(path)], cwd=ROOT, capture_output=True, text=True, check=False
     )
     return "\n".join(line for line in done.stdout.splitlines() if path.name in line)
 
@@ -48,6 +54,21 @@ def strict(path: Path, script: str) -> str:
 def test_a_user_s_script_is_strictly_typed(tmp_path):
     """Results have types, choices are literal, and slips are found."""
     assert strict(tmp_path / "good.py", SCRIPT) == ""
-    wrong = strict(tmp_path / "wrong.py", SCRIPT + 'a: int = result.best_name\npvf.refit_by("x")\n')
+    wrong = strict(tmp_path / "wrong.py", SCRIPT + SLIPS)
     assert "[assignment]" in wrong
     assert "[arg-type]" in wrong
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(PYRIGHT is None, reason="needs pyright or basedpyright, which bring Node.js")
+@pytest.mark.parametrize(("more", "rules"), [("", []), (SLIPS, ["Assignment", "Argument"])])
+def test_pyright_says_the_same(tmp_path, more, rules):
+    """In its strict mode, but for stubs that other packages lack."""
+    (tmp_path / "script.py").write_text(SCRIPT + more)
+    settings = {"typeCheckingMode": "strict", "extraPaths": [str(ROOT)]}
+    settings["reportMissingTypeStubs"] = False
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings))
+    command = [str(PYRIGHT), "--outputjson", "--pythonpath", sys.executable, "-p", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = [one["rule"] for one in json.loads(done.stdout)["generalDiagnostics"]]
+    assert [rule in name for rule, name in zip(rules, found, strict=True)] == [True] * len(rules)

@@ -358,8 +358,10 @@ def apply(model: Path, csv: Path, out: Path, trust: tuple[str, ...], **options: 
     if trust:
         sys.path.insert(0, "")
     with _faults_of_data():
-        table = read_csv_table(csv, **options, missing_spellings=())
         saved = load_model(model, trusted=trust)
+        looked_at = [column.name for column in saved.columns if column.is_feature]
+        alone = looked_at[0] if len(looked_at) == 1 else ""
+        table = read_csv_table(csv, **options, missing_spellings=(), alone=alone)
         scores, notes = new_scores(saved, table)
     say(f"{model.name}: '{saved.name}', made from {saved.made_from}")
     say(f"  {saved.headline}")

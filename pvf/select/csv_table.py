@@ -74,6 +74,7 @@ def read_csv_table(
     encoding: str | None = None,
     missing: Sequence[str] = (),
     missing_spellings: Sequence[str] | None = None,
+    alone: str = "",
 ) -> CsvTable:
     r"""Read a CSV file with a header line; every cell stays text.
 
@@ -91,6 +92,8 @@ def read_csv_table(
         All spellings of a missing value, in place of the usual ones; an empty cell always is one.
         By default ``-``, ``nil`` and ``NA`` are levels of a column of words where they can be:
         ``-`` beside ``+``, ``nil`` in a tenth of the rows, ``NA`` beside other codes in capitals.
+    alone : str, default=""
+        Name of a column that may be the file's only one.
 
     Returns
     -------
@@ -123,7 +126,7 @@ def read_csv_table(
     notes = (*notes, *skipped)
     separator = announced if separator is None else separator
     if separator is None:
-        separator = _guess_separator(text, path)
+        separator = _guess_separator(text, path, alone)
     elif len(separator) != 1 or separator in '"\r\n\0':
         raise TableError(
             f"separator must be one character, and no quote or line break, got {separator!r}."
@@ -390,7 +393,7 @@ def _rows(text: str, separator: str, path: Path) -> list[tuple[int, list[str]]]:
     return rows
 
 
-def _guess_separator(text: str, path: Path) -> str:
+def _guess_separator(text: str, path: Path, alone: str) -> str:
     """Return the separator by which most rows have the header's number of fields, two or more."""
     lines = [line for line in text.splitlines() if line.strip()][:200]
     best, best_score = None, (0.0, 0)
@@ -404,6 +407,8 @@ def _guess_separator(text: str, path: Path) -> str:
         agreeing = Counter(len(row) for row in rows)[width] / len(rows)
         if width > 1 and (agreeing, width) > best_score:
             best, best_score = separator, (agreeing, width)
+    if best is None and alone and lines[0].strip(' "') == alone:
+        return "\t"  # which no line holds
     if best is None:
         _rows(text, ",", path)  # says which row cannot be read, if that is why
         _refuse_title(lines, path)

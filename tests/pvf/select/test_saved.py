@@ -226,3 +226,32 @@ def test_all_faults_of_a_file_are_told_at_once(table, tmp_path):
     done = call("select", path, "--target", "died", "--dry-run")
     assert "2 faults" in done.stderr
     assert "--positive" in done.stderr
+
+
+@pytest.mark.parametrize("header", ["weight", '"weight"'])
+def test_a_file_of_the_one_column_that_a_model_looks_at_is_read(header, tmp_path):
+    """No separator is needed where one column is all there is; any other file still names one."""
+    path = tmp_path / "new.csv"
+    path.write_text(f"{header}\n61,5\n70\n", encoding="utf-8")
+    assert read_csv_table(path, alone="weight").frame["weight"].tolist() == ["61,5", "70"]
+    for alone in ("", "age"):
+        with pytest.raises(TableError, match="Name the separator"):
+            read_csv_table(path, alone=alone)
+
+
+def test_a_model_of_one_column_is_applied_to_a_file_of_one(table, tmp_path):
+    """The command gives the scores that it gives for the same rows among other columns."""
+    pytest.importorskip("skops")
+    frame = table[["weight", "died"]]
+    frame.to_csv(tmp_path / "all.csv", index=False)
+    frame[["weight"]].to_csv(tmp_path / "new.csv", index=False)
+    data = load_own_data(tmp_path / "all.csv", "died")
+    chosen = select(data, capacity=0.2, pool="trees", n_splits=2, n_sets=5, n_bootstraps=50)
+    model = save_model(chosen, tmp_path / "model.skops")
+    scores = []
+    for name in ("all.csv", "new.csv"):
+        out = tmp_path / f"scores of {name}"
+        done = call("apply", model, tmp_path / name, "--out", out)
+        assert done.exit_code == 0, done.output
+        scores.append(pd.read_csv(out)["score"].tolist())
+    assert scores[0] == scores[1]

@@ -2,7 +2,7 @@
 
 from studies.pmv2019.picks import PICKS
 from studies.pmv2019.rules import SIDE_BY_SIDE
-from studies.pmv2019.table1 import DISTANCES, TABLE1
+from studies.pmv2019.table1 import DISTANCES, TABLE1, TABLE1_RUNS
 from studies.pmv2019.tuning import DEPTHS, GRID_DEPTHS, HIDDEN_SIZES, MEMORISERS, TREE_GAPS
 
 __all__ = ["STUDIES"]
@@ -10,6 +10,7 @@ __all__ = ["STUDIES"]
 #: The studies of this package, in the order of its chapter.
 STUDIES = (
     TABLE1,
+    TABLE1_RUNS,
     DISTANCES,
     PICKS,
     MEMORISERS,

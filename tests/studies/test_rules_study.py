@@ -243,7 +243,7 @@ def test_a_dask_cluster_of_two_processes_gives_the_same_bits(
     dask_cluster: Callable[[], AbstractContextManager[None]],
 ) -> None:
     """Trees, and a mixed pool whose forest would send tasks of its own."""
-    settings = run.RulesSettings(tables=("haberman",), n_candidates=20, pools=("trees", "mixed"))
+    settings = run.RulesSettings(tables=("haberman",), n_candidates=8, pools=("trees", "mixed"))
     one = RULES_STUDY.table(settings)
     with dask_cluster():
         other = RULES_STUDY.table(settings)

@@ -564,8 +564,9 @@ def literal_greedy(scores, size, start):
         np.random.default_rng(3).beta(2, 2, (12, 30)),
         dirichlet_scores(10, 15, 3, 2),
         dirichlet_scores(8, 10, 5, 0.05),
+        np.repeat(dirichlet_scores(6, 8, 4, 0.3), 3, axis=0),
     ],
-    ids=["two", "three", "five, some zeros"],
+    ids=["two", "three", "five, some zeros", "four, each model three times"],
 )
 @pytest.mark.parametrize("start", [0, 4])
 def test_greedy_subset_is_the_literal_one(scores, start):

@@ -34,7 +34,7 @@ SIZES = {"adult": Size(100, 100, 0.05), "compas": Size(200, 200, 0.3)}
 #: Share of persons that the sampled networks are tested on.
 SAMPLED_SHARE = 0.3
 #: Of a full run. No settings, so that more of them, later, cost no more than their own time.
-N_SPLITS, N_ROUNDS = 3, 6
+N_SPLITS, N_ROUNDS = 5, 6
 #: Networks that the paper samples in a split.
 N_PAPER = 100
 #: Columns in the order of the authors' code, which their seeds' initial weights depend on; behind

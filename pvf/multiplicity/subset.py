@@ -88,9 +88,9 @@ def greedy_subset(
 
 #: The quick capacity is off by less; who is behind by more can't be the best.
 QUICK_ERROR = 1e-7
-#: Of more classes: distances of the bounds, in nats, at which models are told apart, first the one
-#: and then the other; and what rounding may take from the bounds.
-QUICK_GAPS, ROUNDING = (0.1, 1e-3), 1e-12
+#: Of more classes: distances of the bounds, in nats, at which models are told apart, one after the
+#: other; and what rounding may take from the bounds.
+QUICK_GAPS, ROUNDING = (0.3, 0.03, 1e-3), 1e-12
 
 
 class _GrowingTwo:
@@ -165,37 +165,41 @@ class _GrowingMany:
         self.upper = np.full(len(rows), -1.0)
         self.centre = np.full((len(rows), rows.shape[2]), 1 / rows.shape[2])
         self.capacity = np.ones(len(rows))
+        self.low, self.high = np.ones((2, rows.shape[1], len(rows)))  # with each model added
+        self.changed = np.ones(len(rows), dtype=bool)  # since they were found
 
     def promising(self, left: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return the models that may be the best to add, by bounds of what each would give."""
+        samples = np.flatnonzero(self.changed)
+        self.changed[:] = False
         in_block = 1 + 2**20 // (self.rows[:, self.members].size + 1)
         for gap in QUICK_GAPS:
-            blocks = np.array_split(left, -(-len(left) // in_block))
-            low, high = np.hstack([self._bounds(models, gap) for models in blocks])
-            left = left[high >= low.max()]
+            for models in np.array_split(left, -(-len(left) // in_block)):
+                self._bound(models, samples, gap)
+            low, high = (bounds[left].mean(axis=1) for bounds in (self.low, self.high))
+            left = left[high >= low.max() - ROUNDING]
+            samples = np.arange(len(self.rows))
         return left
 
-    def _bounds(self, models: NDArray[np.intp], gap: float) -> Array:
-        """Return a lower and an upper bound of the mean capacity with each model added.
+    def _bound(self, models: NDArray[np.intp], samples: NDArray[np.intp], gap: float) -> None:
+        """Bound the capacity of some samples with each of some models added.
 
-        A sample is solved roughly, and among its carriers and the new model alone: what that
-        gives is a lower bound, and the largest divergence of any member from its centre an upper.
+        It is solved roughly, and among a sample's carriers and the new model alone: what that gives
+        is a lower bound, and the largest divergence of any member from its centre an upper one.
         """
-        away = _channel.divergence(self.rows[:, models], self.centre[:, None])
-        sample, which = np.nonzero(away > self.upper[:, None])
-        pick = np.column_stack([self.carriers[sample], models[which]])
-        few = self.rows[sample[:, None], pick]
+        known = self.capacity[samples], np.exp(np.maximum(self.upper[samples], 0))
+        for bounds, value in zip((self.low, self.high), known, strict=True):
+            bounds[np.ix_(models, samples)] = value
+        away = _channel.divergence(self.rows[np.ix_(samples, models)], self.centre[samples, None])
+        place, which = np.nonzero(away > self.upper[samples, None])
+        sample, model = samples[place], models[which]
+        few = self.rows[sample[:, None], np.column_stack([self.carriers[sample], model])]
         lower, upper, weights = _channel.many_class_capacity(few, gap, 100)
         centre = np.matmul(weights[:, None, :], few)
-        all_rows = self.rows[sample][:, self.members]
-        upper = np.maximum(upper, _channel.divergence(all_rows, centre).max(axis=1))
-        known = self.capacity, np.exp(np.maximum(self.upper, 0))
-        means = []
-        for value, before in zip((np.exp(lower), np.exp(upper)), known, strict=True):
-            more = np.maximum(value - before[sample], 0)
-            added = np.bincount(which, weights=more, minlength=len(models))
-            means.append((before.sum() + added) / len(before))
-        return np.array([means[0] - ROUNDING, means[1] + ROUNDING])
+        members = self.rows[sample][:, self.members]
+        upper = np.maximum(upper, _channel.divergence(members, centre).max(axis=1))
+        for bounds, value in zip((self.low, self.high), (lower, upper), strict=True):
+            bounds[model, sample] = np.maximum(bounds[model, sample], np.exp(value))
 
     def _solve(self, model: int) -> tuple[NDArray[np.intp], Array, Array, Array, Array]:
         """Return which samples the model changes, with their new bounds, weights and centres."""
@@ -216,6 +220,7 @@ class _GrowingMany:
         self.capacity[changed] = np.exp2(lower / LN2)
         self.upper[changed] = upper
         self.centre[changed] = centre
+        self.changed[changed] = True
         self.members.append(model)
         n_carriers = min(len(self.members), self.rows.shape[2])
         missing = n_carriers - self.carriers.shape[1]

@@ -30,24 +30,6 @@ sigma = 0.1  # noise of PVF, in standard deviations
 n_splits = 5  # of the data; full: 20
 seed = 0
 
-# %% [markdown]
-# ## In code
-#
-# Make the same report of your own file, in a shell,
-#
-# ```
-# pvf select my.csv --target died --capacity 0.1 --report report.html
-# ```
-#
-# or, from the repository's folder, as this page:
-#
-# ```
-# papermill notebooks/90_your_data.ipynb report.ipynb \
-#   -p csv my.csv -p target died -p capacity 0.1
-# ```
-#
-# In Python it is one reading and one selection, which takes half a minute on one core:
-
 # %%
 import tempfile
 from pathlib import Path
@@ -66,7 +48,23 @@ path = csv or simulated_cohort.write_cohort(
 case = None if positive == "" else positive  # 0 and no are values
 
 # %% [markdown]
-# What is a case, what each column is, and what to leave out can be said, and is guessed otherwise.
+# ## In code
+#
+# Make the same report of your own file, in a shell,
+#
+# ```
+# pvf select my.csv --target died --capacity 0.1 --report report.html
+# ```
+#
+# or, from the repository's folder, as this page:
+#
+# ```
+# papermill notebooks/90_your_data.ipynb report.ipynb \
+#   -p csv my.csv -p target died -p capacity 0.1
+# ```
+#
+# In Python it is one reading and one selection, which takes half a minute on one core. What is a case,
+# what each column is, and what to leave out can be said, and is guessed otherwise.
 
 # %% tags=["essential"]
 from pvf.select.choose import select
@@ -81,16 +79,13 @@ selection = select(data, capacity=capacity, pool=pool, sigma=sigma, **of_run)
 #
 # Which model leads is the choice, over all splits, of the rule that is followed. Whether any should
 # be used is read off patients without a part in the choice, and off how often the splits agree. Every
-# word below is computed.
-
-# %%
-Markdown(own_report.recommendation_text(selection))
-
-# %% [markdown]
-# {numref}`fig-own-places` shows the cases that the places reach.
+# word below is computed; {numref}`fig-own-places` shows the cases that the places reach.
 
 # %% mystnb={"figure": {"name": "fig-own-places", "caption": "Cases that the places reach, on patients who had no part in the choice, with 95% intervals."}, "image": {"alt": "Dots with bars for the places given by score, by label, by one column alone, by chance, and by knowing the outcome."}}
 own_report.places_figure(selection).picture
+
+# %%
+Markdown(own_report.recommendation_text(selection))
 
 # %% [markdown]
 # ## What each column is taken for

@@ -9,9 +9,12 @@ scores of all its near-optimal models without listing any.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -153,11 +156,25 @@ def list_trees(
     how = {"lambda_reg": LEAF_COST, "depth_budget": DEPTH, "lookahead_k": DEPTH}
     search, share = PRAXIS(), 0.0
     for _ in range(2):  # first for the least loss
-        search.fit(answers, y.astype(int), rashomon_mult=share, **how)
+        with _silent():
+            search.fit(answers, y.astype(int), rashomon_mult=share, **how)
         share = epsilon * len(y) / search.get_min_objective()
     numbers = range(search.count_trees())
     loss = np.array([search.get_tree_objective(number)[1] for number in numbers])
     return [search.get_tree_paths(number) for number in numbers], loss
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Keep what compiled code writes to the standard output out of a page."""
+    kept = os.dup(1)
+    try:
+        with Path(os.devnull).open("wb") as nowhere:
+            os.dup2(nowhere.fileno(), 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def near_blocks(settings: NearOptimal) -> list[int]:

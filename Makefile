@@ -64,7 +64,7 @@ clean: ## Remove what was built and cached; .venv stays
 lock: ## Pin in requirements.lock the newest versions that pyproject.toml allows
 	"$(PYTHON)" -m venv --clear build/uv
 	build/uv/bin/python -m pip install --quiet uv
-	build/uv/bin/uv pip compile pyproject.toml --extra plot --extra save --extra studies --extra trees --extra book --extra lint --extra test --universal --python-version 3.11 \
+	build/uv/bin/uv pip compile pyproject.toml --extra plot --extra save --extra studies --extra book --extra lint --extra test --universal --python-version 3.11 \
 		--generate-hashes --upgrade --quiet --custom-compile-command 'make lock' \
 		--output-file requirements.lock
 

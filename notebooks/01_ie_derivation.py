@@ -155,10 +155,19 @@ show(
 
 # %%
 told = shown.set_index(["problem", "quantity"])
-for name, problem in {"clear": "synthetic, μ = 1.5", "cervical": "cervical-cancer"}.items():
+for name, problem in {
+    "clear": "synthetic, μ = 1.5",
+    "cervical": "cervical-cancer",
+}.items():
     for end in ("estimate", "low", "high"):
-        keep(f"ie_rank_{name}_{end}", float(told.loc[(problem, "lead_rank"), end]))
-keep("ie_rank_differs", float(told.loc[("cervical-cancer", "differs"), "estimate"]))
+        keep(
+            f"ie_rank_{name}_{end}",
+            float(told.loc[(problem, "lead_rank"), end]),
+        )
+keep(
+    "ie_rank_differs",
+    float(told.loc[("cervical-cancer", "differs"), "estimate"]),
+)
 
 # %% [markdown]
 # Judging by rank and choosing by rank are two things. On breast cancer both efficiencies choose the

@@ -273,7 +273,9 @@ show(
 )
 
 # %%
-by_person = at(authors.committed, dataset="adult", way="AWP", epsilon=0.01)["above"]
+by_person = at(authors.committed, dataset="adult", way="AWP", epsilon=0.01)[
+    "above"
+]
 glue("rashomon_adult_most", 100 * float(by_person.max()), display=False)
 
 # %% [markdown]

@@ -1,6 +1,6 @@
 """Run a study of the book on a SLURM cluster, with dask-jobqueue.
 
-``python study_slurm.py rules`` runs it at full scale, with ``--reduced`` as a trial.
+At full scale: ``python study_slurm.py rules``; ``--reduced`` makes it a trial.
 """
 
 import sys

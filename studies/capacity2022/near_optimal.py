@@ -8,6 +8,7 @@ scores of all its near-optimal models without listing any.
 
 from __future__ import annotations
 
+import importlib.util
 import itertools
 import os
 from collections.abc import Iterator, Sequence
@@ -178,7 +179,11 @@ def _silent() -> Iterator[None]:
 
 
 def near_blocks(settings: NearOptimal) -> list[int]:
-    """Return the splits."""
+    """Return the splits; refuse at once, and not in a worker, without what lists trees."""
+    if importlib.util.find_spec("praxis") is None:
+        raise ModuleNotFoundError(
+            "tree-praxis is not installed here (pip install 'pvf[trees]').", name="praxis"
+        )
     return list(range(settings.n_repetitions))
 
 

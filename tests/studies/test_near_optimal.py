@@ -1,5 +1,6 @@
 """All near-optimal models: against all trees listed by hand, and noise that is drawn."""
 
+import importlib.util
 import itertools
 
 import numpy as np
@@ -8,6 +9,9 @@ import pytest
 from studies.capacity2022 import near_optimal as near
 from studies.kit.results import read_result
 
+needs_trees = pytest.mark.skipif(
+    importlib.util.find_spec("praxis") is None, reason="needs tree-praxis: pip install pvf[trees]"
+)
 DEPTH_TWO = {"LEAF_COST": 1 / 30, "DEPTH": 2}
 
 
@@ -49,6 +53,7 @@ def literal_flags(tree, answers):
     return np.array(found)
 
 
+@needs_trees
 def test_the_list_is_whole(table, monkeypatch):
     """Of all trees of depth two, those within ε are listed, each once, with its loss."""
     for name, value in DEPTH_TWO.items():
@@ -110,6 +115,7 @@ def test_noise_flags_as_often_as_when_it_is_drawn(table):
     assert np.abs(drawn - law).max() < 4 * 0.5 / np.sqrt(40_000)
 
 
+@needs_trees
 def test_the_first_split_of_the_committed_table_comes_out_again():
     """The block gives the table's rows, to its four decimals."""
     found = near.near_block(0, near.NearOptimal())

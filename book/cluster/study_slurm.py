@@ -1,6 +1,6 @@
 """Run a study of the book on a SLURM cluster, with dask-jobqueue.
 
-At full scale: ``python study_slurm.py rules``; ``--reduced`` makes it a trial.
+At full scale: ``python study_slurm.py rules``; a trial: ``--reduced``.
 """
 
 import sys

@@ -14,7 +14,7 @@ best: those that tie at ε = 0, all at ε = 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from types import MappingProxyType
 from typing import Any
@@ -114,20 +114,15 @@ def clinical_candidates(
     values = clinical.validation_scores(problem)
     ((_, best),) = clinical.best_by_pvf(problem, key, settings)
     return Candidates(
-        scores=_tree_scores(problem.trees, X[split.external]),
+        scores=clinical.tree_scores(problem.trees, X[split.external]),
         is_case=y[split.external],
         distance=np.abs(boundary.decision_function(X[split.external])),
-        scores_validation=_tree_scores(problem.trees, X[split.validation]),
+        scores_validation=clinical.tree_scores(problem.trees, X[split.validation]),
         validation=values,
         external=problem.external,
         pvf=best,
         traditional=is_tied_best(values),
     )
-
-
-def _tree_scores(trees: Sequence[Any], X: Array) -> Array:
-    X = X.astype(np.float32)  # as every tree would itself
-    return np.array([tree.predict_proba(X, check_input=False)[:, 1] for tree in trees])
 
 
 def synthetic_candidates(
@@ -143,11 +138,10 @@ def synthetic_candidates(
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(*key, 1)))
     frame, labels = make_clusters(n_external, mu, rng)
     X, is_case = frame.to_numpy(), labels.to_numpy() == 1
-    columns = np.array([[int(name[1:]) - 1 for name in pair] for pair in synthetic.PAIRS])
-    margins = trace.models[:, :1] + np.einsum("qj,nqj->qn", trace.models[:, 1:], X[:, columns])
+    margins = synthetic.pair_margins(trace.models, X)
     flagged = margins > 0
     n_metrics = len(clinical.METRICS)
-    best = (trace.best[:, :n_metrics, None] >> np.arange(len(columns))) & 1 == 1
+    best = (trace.best[:, :n_metrics, None] >> np.arange(len(synthetic.PAIRS))) & 1 == 1
     return Candidates(
         scores=expit(margins),
         is_case=is_case,

@@ -194,39 +194,49 @@ def near_block(repetition: int, settings: NearOptimal) -> pd.DataFrame:
     cut = partial(train_test_split, random_state=settings.seed + repetition)
     X_train, X_rest, y_train, y_rest = cut(X, y, train_size=N_TRAINED, stratify=y)
     parts = cut(X_rest, y_rest, train_size=N_VALIDATED, stratify=y_rest)
-    questions = Questions(X_train)
-    trees, loss = list_trees(questions.answers(X_train), y_train, max(EPSILONS))
+    X_test, questions = parts[1], Questions(X_train)
+    listed, loss = list_trees(questions.answers(X_train), y_train, max(EPSILONS))
+    trees = TreeSet(questions, listed, X_train, y_train)
+    scores, judged = trees.scores(X_test), _judged(trees, *parts)
+    asked = [questions.answers(part).astype(float) for part in (X_train, X_test)]
+    additive = LogisticRegression(C=RIDGE, tol=1e-8, max_iter=10_000).fit(asked[0], y_train)
     rows = []
     for epsilon in EPSILONS:
-        near = np.flatnonzero(loss <= loss.min() + epsilon + 1e-9)
-        chosen = TreeSet(questions, [trees[number] for number in near], X_train, y_train)
-        facts = _conflicts(chosen.scores(parts[1]), "trees")
-        facts |= _additive(questions, X_train, y_train, parts[1], epsilon)
-        facts |= {"n_trees": float(len(near)), "epsilon": epsilon}
-        rows += [facts | _choices(chosen, parts, capacity) for capacity in CAPACITIES]
+        near = loss <= loss.min() + epsilon + 1e-9
+        bounds = perturb_scores(additive, asked[0], y_train, asked[1], epsilon)
+        facts = _conflicts(scores[near], "trees") | _conflicts(bounds, "additive")
+        facts |= {"n_trees": float(near.sum()), "epsilon": epsilon}
+        rows += [facts | _choices(by_tree[near], capacity) for capacity, by_tree in judged.items()]
     return pd.DataFrame(rows).assign(repetition=repetition)
 
 
-def _choices(trees: TreeSet, parts: Sequence[Any], capacity: float) -> dict[str, float]:
-    """Return the efficiency on test persons of all trees, and of those that rules choose."""
-    X_val, X_test, y_val, y_test = parts
-    score = partial(intervention_efficiency, capacity=capacity)
-
-    def judged(flags: Values, y: Flags) -> Values:
-        return np.asarray(score(flags @ y, flags @ ~y, int(y.sum()), int((~y).sum())))
-
-    flags = trees.flag_probability(X_val, 0.0)
-    noisy = trees.flag_probability(X_val, SIGMA)
+def _judged(
+    trees: TreeSet, X_val: Values, X_test: Values, y_val: Flags, y_test: Flags
+) -> dict[float, pd.DataFrame]:
+    """Return for each capacity the criteria of two rules, and what each tree reaches."""
+    flags, noisy = (trees.flag_probability(X_val, sigma) for sigma in (0.0, SIGMA))
     blocks = np.array_split(noisy, -(-len(noisy) // AT_ONCE))
-    criteria = {
-        "holdout": judged(flags, y_val),
-        "pvf": np.concatenate([law_quantile(score, part, y_val, N_REPLICAS) for part in blocks]),
-    }
-    reached = judged(trees.flag_probability(X_test, 0.0), y_test)
+    flagged = trees.flag_probability(X_test, 0.0)
+
+    def plain(score: Any, flags: Values, y: Flags) -> Any:
+        return score(flags @ y, flags @ ~y, int(y.sum()), int((~y).sum()))
+
+    found = {}
+    for capacity in CAPACITIES:
+        score = partial(intervention_efficiency, capacity=capacity)
+        laws = [law_quantile(score, part, y_val, N_REPLICAS) for part in blocks]
+        columns = {"holdout": plain(score, flags, y_val), "pvf": np.concatenate(laws)}
+        found[capacity] = pd.DataFrame(columns | {"reached": plain(score, flagged, y_test)})
+    return found
+
+
+def _choices(by_tree: pd.DataFrame, capacity: float) -> dict[str, float]:
+    """Return the efficiency on test persons of all trees, and of those that rules choose."""
+    reached = by_tree["reached"].to_numpy()
     found = {"capacity": capacity, "least": reached.min(), "all": reached.mean()}
     found["most"] = reached.max()
-    for rule, criterion in criteria.items():
-        tied = is_tied_best(criterion)
+    for rule in ("holdout", "pvf"):
+        tied = is_tied_best(by_tree[rule].to_numpy())
         found |= {rule: reached[tied].mean(), f"tied_{rule}": float(tied.sum())}
     return found
 
@@ -236,16 +246,6 @@ def _conflicts(scores: Values, models: str) -> dict[str, float]:
     contested = (scores > 0.5).any(axis=0) & (scores < 0.5).any(axis=0)
     mean = float(rashomon_capacity(scores).mean()) if len(scores) > 1 else 1.0
     return {f"mean_{models}": mean, f"contested_{models}": 100 * float(contested.mean())}
-
-
-def _additive(
-    questions: Questions, X_train: Values, y_train: Flags, X: Values, epsilon: float
-) -> dict[str, float]:
-    """Bound the scores of all additive models within epsilon of the least penalised log loss."""
-    answers = questions.answers(X_train).astype(float)
-    model = LogisticRegression(C=RIDGE, tol=1e-8, max_iter=10_000).fit(answers, y_train)
-    asked = questions.answers(X).astype(float)
-    return _conflicts(perturb_scores(model, answers, y_train, asked, epsilon), "additive")
 
 
 def near_estimates(table: pd.DataFrame) -> pd.DataFrame:

@@ -374,6 +374,12 @@ def scaled_features(train: NDArray[np.intp], settings: Mapping[str, Any]) -> NDA
     return _scaled(_cohort(settings["dataset"], **choices), train, settings)
 
 
+def tree_scores(trees: Sequence[Any], X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return each tree's probability of a case, (n_trees, n_patients)."""
+    X = X.astype(np.float32)  # as every tree would itself
+    return np.array([tree.predict_proba(X, check_input=False)[:, 1] for tree in trees])
+
+
 def _category_changes(
     X: NDArray[np.float64],
     train: NDArray[np.intp],

@@ -72,21 +72,19 @@ def _clinical(problem: str, repetition: int, seed: int) -> Iterator[Scored]:
     given = asdict(clinical.Experiment(dataset=problem, seed=seed))
     y = clinical.outcomes(given)
     for split in clinical.splits(repetition, given):
-        X = clinical.scaled_features(split.train, given).astype(np.float32)
-        scores = np.array([tree.predict_proba(X)[:, 1] for tree in split.problem.trees])
+        X = clinical.scaled_features(split.train, given)
+        scores = clinical.tree_scores(split.problem.trees, X)
         validation, external = split.validation, split.external
         yield scores[:, validation], y[validation], scores[:, external], y[external]
 
 
 def _synthetic(problem: str, batch: int, seed: int) -> Iterator[Scored]:
     mu = SYNTHETIC[problem]
-    columns = np.array([[int(name[1:]) - 1 for name in pair] for pair in synthetic.PAIRS])
     for number in range(batch * BATCH, (batch + 1) * BATCH):
         trace = synthetic.draw_repetition(N_SAMPLES, mu, 0.1, number, seed=seed)
         rng = np.random.default_rng([seed, number, int(10 * mu)])
         frame, labels = make_clusters(N_EXTERNAL, mu, rng)
-        pairs = np.einsum("qj,nqj->qn", trace.models[:, 1:], frame.to_numpy()[:, columns])
-        external = expit(trace.models[:, :1] + pairs)
+        external = expit(synthetic.pair_margins(trace.models, frame.to_numpy()))
         is_case = trace.y[trace.validation_rows] == 1
         yield expit(trace.margins), is_case, external, labels.to_numpy() == 1
 

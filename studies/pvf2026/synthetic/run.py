@@ -486,6 +486,12 @@ def draw_repetition(
     )
 
 
+def pair_margins(models: NDArray[np.float64], X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the margins of a repetition's ten models on samples, (n_models, n_samples)."""
+    columns = np.array([[int(name[1:]) - 1 for name in pair] for pair in PAIRS])
+    return models[:, :1] + np.einsum("qj,nqj->qn", models[:, 1:], X[:, columns])
+
+
 # --- time ---------------------------------------------------------------------------------------
 
 

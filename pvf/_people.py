@@ -172,5 +172,6 @@ def label_column(name: str, labels: ArrayLike) -> NDArray:
     if column.dtype.kind in "OT":  # an object array hides what it holds; pandas finds out
         column = pd.Series(column, dtype=object).infer_objects().to_numpy()
     if type_of_target(column, input_name=name).startswith("continuous"):
-        raise ValueError(f"{name} must hold class labels, got continuous values.")
+        instead = " Pass risks as y_score." if name == "y_pred" else ""
+        raise ValueError(f"{name} must hold class labels, got continuous values.{instead}")
     return column

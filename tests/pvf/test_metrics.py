@@ -492,7 +492,7 @@ def test_capacity_as_a_vector():
             r"y_true must have no missing values, got 1",
         ),
         ([1, 0], [np.nan, 0], {}, ValueError, r"y_pred must have no missing values, got 1"),
-        ([1, 0], [0.3, 0.8], {}, ValueError, r"y_pred must hold class labels, got continuous"),
+        ([1, 0], [0.3, 0.8], {}, ValueError, r"got continuous values. Pass risks as y_score"),
         ([1, 0], ["1", "0"], {}, ValueError, r"y_true and y_pred hold labels of different types"),
         ([1, 0], [1, 0, 1], {}, ValueError, r"y_true and y_pred .*same length, got 2 and 3"),
         ([[1, 0], [0, 1]], [1, 0], {}, ValueError, r"y_true must be one column.*\(2, 2\)"),

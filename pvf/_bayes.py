@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtr
 
-from pvf._ensembles import MOST_ERROR, Array, Law, Levels, NoLawError
+from pvf._ensembles import MOST_ERROR, Law, Levels, NoLawError
+from pvf._types import Array
 
 _TAIL = 1e-12  # chance of odds beyond those for which the inversion is right
 _MOST_WAVES = 2**17

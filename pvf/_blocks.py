@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pvf._checks import shown
+from pvf._types import Array, Flags, Scorer
 from pvf.metrics import count_metric
 from pvf.perturbation import TableSampler
 
@@ -23,7 +24,7 @@ BLOCK_BYTES = 16 * 2**20
 def perturbed_counts(
     models: Sequence[Any],
     sampler: TableSampler,
-    is_case: NDArray[np.bool_],
+    is_case: Flags,
     case_label: Any,
     n_replicas: int,
     seeds: Sequence[np.random.SeedSequence],
@@ -39,7 +40,7 @@ def perturbed_counts(
 
 
 def _counts(
-    flagged: NDArray[np.bool_], is_case: NDArray[np.bool_], n_sets: int
+    flagged: Flags, is_case: Flags, n_sets: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return true and false positives of one model on each stacked set."""
     per_sample = flagged.reshape(n_sets, -1, len(is_case)).sum(axis=1)
@@ -58,7 +59,7 @@ class BlockScorer:
     """How models are scored on sets that are stacked in one block."""
 
     y: NDArray
-    scorer: Callable[..., float]
+    scorer: Scorer
     params: Mapping[str, Any] = field(default_factory=dict)  # such as weights, as the scorer takes
 
     @cached_property
@@ -69,10 +70,10 @@ class BlockScorer:
         return count_metric(self.scorer, np.unique(self.y))
 
     @cached_property
-    def is_case(self) -> NDArray[np.bool_]:
+    def is_case(self) -> Flags:
         return self.y == self.metric[0] if self.metric else np.zeros(len(self.y), dtype=bool)
 
-    def scores(self, replay: _Replay) -> NDArray[np.float64] | list[float]:
+    def scores(self, replay: _Replay) -> Array | list[float]:
         """Return one model's scores, one for each set of its block."""
         flagged = None if self.metric is None else self.flagged(replay.predict(replay.block.X))
         if flagged is None:
@@ -81,14 +82,14 @@ class BlockScorer:
         counts = _counts(flagged, self.is_case, n_sets)
         return self.from_counts(*counts, flagged.size // n_sets // len(self.y))
 
-    def flagged(self, predicted: ArrayLike) -> NDArray[np.bool_] | None:
+    def flagged(self, predicted: ArrayLike) -> Flags | None:
         """Mark what is predicted a case; None if a prediction is neither of the two classes."""
         predicted = np.asarray(predicted)
         flagged = predicted == self.y[self.is_case][0]
         is_other = predicted == self.y[~self.is_case][0]
         return flagged if np.array_equal(~flagged, is_other) else None
 
-    def from_counts(self, tp: NDArray, fp: NDArray, n_replicas: int) -> NDArray[np.float64]:
+    def from_counts(self, tp: NDArray, fp: NDArray, n_replicas: int) -> Array:
         assert self.metric is not None  # or nothing would be counted
         n_pos = n_replicas * int(self.is_case.sum())
         return self.metric[1](tp, fp, n_pos, n_replicas * len(self.y) - n_pos)
@@ -109,16 +110,12 @@ def _replicated(value: Any, n_samples: int, n_replicas: int) -> Any:
     return np.concatenate([np.asarray(value)] * n_replicas) if is_column else value
 
 
-def scores_of_models(
-    models: Sequence[Any], X: Any, y: NDArray, scorer: Callable[..., float]
-) -> NDArray[np.float64]:
+def scores_of_models(models: Sequence[Any], X: Any, y: NDArray, scorer: Scorer) -> Array:
     """Return the score of each model on samples as they are, of shape (n_models,)."""
     return scores_on([BlockScorer(y, scorer)], models, X, 1)[0, :, 0]
 
 
-def scores_on(
-    scorers: Sequence[BlockScorer], models: Sequence[Any], X: Any, n_sets: int
-) -> NDArray[np.float64]:
+def scores_on(scorers: Sequence[BlockScorer], models: Sequence[Any], X: Any, n_sets: int) -> Array:
     """Return scores of shape (n_scorers, n_models, n_sets), with one prediction a model."""
     block = _Block(X, n_sets)
     scores = np.empty((len(scorers), len(models), n_sets))
@@ -138,9 +135,7 @@ class PerturbedSets:
     scorers: tuple[BlockScorer, ...]
     n_rows: int | None = None  # of the table that a part of a set is made of; None for no parts
 
-    def scores(
-        self, models: Sequence[Any], seeds: Sequence[np.random.SeedSequence]
-    ) -> NDArray[np.float64]:
+    def scores(self, models: Sequence[Any], seeds: Sequence[np.random.SeedSequence]) -> Array:
         """Return scores of shape (n_scorers, n_models, n_sets) on the sets of the seeds."""
         if self.n_rows is not None:
             parts = [self._scores_in_parts(models, seed, self.n_rows) for seed in seeds]
@@ -150,7 +145,7 @@ class PerturbedSets:
 
     def _scores_in_parts(
         self, models: Sequence[Any], seed: np.random.SeedSequence, n_rows: int
-    ) -> NDArray[np.float64]:
+    ) -> Array:
         """Return scores on one set that is never whole: counts add up over its parts."""
         counts = np.zeros((2, len(self.scorers), len(models)), dtype=np.int64)
         rng = np.random.default_rng(seed)

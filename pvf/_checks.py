@@ -6,7 +6,7 @@ import datetime as dt
 import inspect
 import numbers
 import reprlib
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,6 +15,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn import metrics
+
+from pvf._types import Array, Scorer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +45,7 @@ def check_array(name: str, value: Any) -> NDArray[Any]:
     return array
 
 
-def check_numeric(name: str, value: ArrayLike) -> NDArray[np.float64]:
+def check_numeric(name: str, value: ArrayLike) -> Array:
     """Return ``value`` as floats; refuse text, masked and complex values."""
 
     def refused() -> TypeError:
@@ -64,7 +66,7 @@ def check_numeric(name: str, value: ArrayLike) -> NDArray[np.float64]:
         raise refused() from error
 
 
-def check_finite(name: str, value: ArrayLike) -> NDArray[np.float64]:
+def check_finite(name: str, value: ArrayLike) -> Array:
     """Return ``value`` as floats; refuse NaN and infinity too."""
     array = check_numeric(name, value)
     if not np.isfinite(array).all():
@@ -85,7 +87,7 @@ def check_shape(name: str, array: NDArray[Any], shape: tuple[int, ...], as_in: s
 
 def check_interval(
     name: str, value: ArrayLike, low: float, high: float, *, left_open: bool = False
-) -> NDArray[np.float64]:
+) -> Array:
     """Return ``value`` as floats that all lie in [low, high], or (low, high]."""
     array = check_finite(name, value)
     outside = (array <= low if left_open else array < low) | (array > high)
@@ -97,7 +99,7 @@ def check_interval(
     return array
 
 
-def check_capacity(capacity: ArrayLike) -> NDArray[np.float64]:
+def check_capacity(capacity: ArrayLike) -> Array:
     """Return the capacity γ, a share in (0, 1]."""
     return check_interval("capacity", capacity, 0, 1, left_open=True)
 
@@ -121,7 +123,7 @@ def check_number(
     return number
 
 
-def check_broadcast(**arguments: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+def check_broadcast(**arguments: Array) -> tuple[Array, ...]:
     """Return the arguments broadcast against each other."""
     try:
         return np.broadcast_arrays(*arguments.values())
@@ -275,7 +277,7 @@ def check_samples(name: str, value: Any, n_samples: int | None = None, other: st
     return value
 
 
-def check_scorer(scoring: Any) -> Callable[..., float]:
+def check_scorer(scoring: Any) -> Scorer:
     """Return a scorer; a metric, whose arguments are others, is told apart."""
     if isinstance(scoring, str):
         try:
@@ -297,7 +299,7 @@ def check_scorer(scoring: Any) -> Callable[..., float]:
             f"scoring got the metric {scoring.__name__}; it takes a scorer: make one with "
             "sklearn.metrics.make_scorer or pvf.intervention_efficiency_scorer."
         )
-    return cast("Callable[..., float]", scoring)
+    return cast("Scorer", scoring)
 
 
 @contextmanager

@@ -22,7 +22,8 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
-Array = NDArray[np.float64]
+from pvf._types import Array, Flags, Indices
+
 #: For the features that one column's levels make: these, level by level, and the levels' chances.
 Levels = dict[tuple[int, ...], tuple[Array, Array]]
 #: Features of all samples as they are, of the levels, and each feature's noise.
@@ -52,16 +53,16 @@ class Trees:
     their order; None where nothing does.
     """
 
-    root: NDArray[np.intp]
-    left: NDArray[np.intp]
-    right: NDArray[np.intp]
-    feature: NDArray[np.intp]
+    root: Indices
+    left: Indices
+    right: Indices
+    feature: Indices
     threshold: Array
-    missing_left: NDArray[np.bool_]
+    missing_left: Flags
     value: Array
     start: float = 0.0
     is_rounded: bool = True  # inputs to float32
-    ties: Callable[[NDArray[np.intp]], bool] | None = None
+    ties: Callable[[Indices], bool] | None = None
 
     @cached_property
     def bounds(self) -> tuple[Array, Array]:
@@ -123,7 +124,7 @@ def _votes(model: Any, kind: type) -> Trees:
     features = getattr(model, "estimators_features_", None)
     share = np.concatenate(shares)
 
-    def ties(leaves: NDArray[np.intp]) -> bool:
+    def ties(leaves: Indices) -> bool:
         # As the mean of the trees' probabilities is computed; of equal ones the first class.
         first, second = (sum(share[leaves, c].tolist()) / len(leaves) for c in (0, 1))
         return second > first
@@ -134,8 +135,8 @@ def _votes(model: Any, kind: type) -> Trees:
 def _joined(
     parts: Sequence[Any],
     values: Sequence[Array],
-    features: Sequence[NDArray[np.intp]] | None = None,
-    ties: Callable[[NDArray[np.intp]], bool] | None = None,
+    features: Sequence[Indices] | None = None,
+    ties: Callable[[Indices], bool] | None = None,
 ) -> Trees:
     """Return scikit-learn's trees, whose features may be numbers of a list."""
     own = [tree.feature for tree in parts]
@@ -186,7 +187,7 @@ def _started(trees: Trees, model: Any, values: Array) -> Trees:
     return replace(trees, start=start)
 
 
-def _leaves(trees: Trees, nodes: NDArray[np.intp], x: NDArray[Any]) -> NDArray[np.intp]:
+def _leaves(trees: Trees, nodes: Indices, x: NDArray[Any]) -> Indices:
     """Return the leaves to which one sample comes from some nodes."""
     nodes = nodes.copy()
     while (inner := trees.feature[nodes] >= 0).any():
@@ -247,7 +248,7 @@ class _Moves:
             last = np.nextafter(last, np.float32(-np.inf))
         return (float(last) + float(np.nextafter(last, np.float32(np.inf)))) / 2
 
-    def goes(self, node: int) -> NDArray[np.bool_]:
+    def goes(self, node: int) -> Flags:
         """Return which levels go left at a node."""
         j = int(self.trees.feature[node])
         features = self.group[j]
@@ -283,14 +284,14 @@ class _Moves:
                 constant += self._values(nodes, features, self.values[:, list(features)])
         return constant, found
 
-    def _values(self, roots: NDArray[np.intp], features: tuple[int, ...], at: Array) -> Array:
+    def _values(self, roots: Indices, features: tuple[int, ...], at: Array) -> Array:
         """Return the sum of some trees where their features have given values."""
         x = np.zeros((len(at), self.values.shape[1]))
         x[:, list(features)] = at
         rows = self._rounded(x)
         return np.array([self.trees.value[_leaves(self.trees, roots, row)].sum() for row in rows])
 
-    def _steps(self, roots: NDArray[np.intp], j: int) -> tuple[Array, Array]:
+    def _steps(self, roots: Indices, j: int) -> tuple[Array, Array]:
         """Return the values of a step function of one feature, and their chances."""
         trees = self.trees
         cuts = np.unique(trees.threshold[trees.feature == j])
@@ -336,7 +337,7 @@ class _Moves:
                 found[box.rows] += box.mass
         return np.clip(found, 0, 1), missed
 
-    def _any_leaves(self, nodes: NDArray[np.intp]) -> NDArray[np.intp]:
+    def _any_leaves(self, nodes: Indices) -> Indices:
         """Return a leaf below each node, whose leaves are all of one value."""
         nodes = nodes.copy()
         while (inner := self.trees.feature[nodes] >= 0).any():
@@ -412,8 +413,8 @@ class _Box:
     probabilities.
     """
 
-    nodes: NDArray[np.intp]
-    rows: NDArray[np.intp]
+    nodes: Indices
+    rows: Indices
     mass: Array  # how likely each sample comes there
     ranges: dict[tuple[int, ...], Any] = field(default_factory=dict)
     chances: dict[tuple[int, ...], Array] = field(default_factory=dict)
@@ -425,7 +426,7 @@ class _Box:
         mass = reduce(np.multiply, of_ranges.values())
         return _Box(self.nodes, self.rows, mass, ranges, of_ranges, self.ends)
 
-    def of(self, some: NDArray[np.bool_]) -> _Box:
+    def of(self, some: Flags) -> _Box:
         """Return the box of some of its samples."""
         chances = {key: chance[some] for key, chance in self.chances.items()}
         ends = {key: (first[some], last[some]) for key, (first, last) in self.ends.items()}

@@ -39,13 +39,13 @@ from pvf._ensembles import (
     BOOSTED,
     FORESTS,
     TREES,
-    Array,
     Inputs,
     Law,
     Levels,
     NoLawError,
     law_of_trees,
 )
+from pvf._types import Array, Indices
 from pvf.categories import Misclassification, NominalFlip, OrdinalShift
 from pvf.mechanisms import GaussianNoise
 from pvf.perturbation import JointPerturbation, Perturbation
@@ -140,9 +140,7 @@ class Noise:
         row[:, position] = value
         return row
 
-    def _slopes(
-        self, steps: list[Any], position: int, values: Array
-    ) -> tuple[NDArray[np.intp], Array]:
+    def _slopes(self, steps: list[Any], position: int, values: Array) -> tuple[Indices, Array]:
         raw = np.asarray(self._table.column(position), dtype=np.float64)
         if np.isnan(raw).any():
             raise NoLawError("no exact law is known for columns with missing values")

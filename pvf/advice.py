@@ -14,8 +14,6 @@ from typing import Any
 
 from pvf._checks import check_choice, check_number
 
-__all__ = ["FILE", "Advice", "advice", "advice_of", "kind_of_pool"]
-
 FILE = "advice.json"
 
 

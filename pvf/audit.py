@@ -35,6 +35,7 @@ from pvf._checks import (
 )
 from pvf._seeds import Seed, seed_sequence
 from pvf._text import shortened
+from pvf._types import Array, Flags, Indices
 from pvf.intervals import check_confidence
 from pvf.model_card import ModelCard, model_card
 from pvf.multiplicity import ambiguity, capacity_lists, discrepancy, multiplicity_table
@@ -49,17 +50,7 @@ from pvf.validation import (
     tied_best,
 )
 
-__all__ = [
-    "AuditResult",
-    "audit",
-    "disagreement",
-    "mean_held_out",
-    "resampled_interval",
-    "result_over_splits",
-]
-
-Values = NDArray[np.float64]
-Rows = tuple[NDArray[np.intp], NDArray[np.intp]]  # to fit on, and to choose on
+Rows = tuple[Indices, Indices]  # to fit on, and to choose on
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -313,7 +304,7 @@ class _OneChoice:
     """The choice on one split or bootstrap sample."""
 
     by_factor: dict[float, PerturbationValidationResult]
-    probabilities: Values | None  # (n_models, n_validation, n_classes)
+    probabilities: Array | None  # (n_models, n_validation, n_classes)
 
     @property
     def main(self) -> PerturbationValidationResult:
@@ -399,7 +390,7 @@ def _put_together(
 def _multiplicity(
     in_splits: Sequence[_OneChoice],
     parts: Sequence[Rows],
-    good: NDArray[np.bool_],
+    good: Flags,
     best: int,
     X: Any,
     facts: Mapping[str, Any],
@@ -439,14 +430,10 @@ def _ranking(result: PerturbationValidationResult, choices: pd.DataFrame) -> pd.
 
 
 def _differences(
-    plain: Values,
-    pvf: Values,
-    result: PerturbationValidationResult,
-    ratio: float,
-    confidence: float,
+    plain: Array, pvf: Array, result: PerturbationValidationResult, ratio: float, confidence: float
 ) -> pd.DataFrame:
     """Return the selected model's lead over each other, the closest first."""
-    found: dict[str, Values] = {}
+    found: dict[str, Array] = {}
     for prefix, scores in (("", plain), ("pvf_", pvf)):
         lead = scores[:, [result.best_index]] - scores
         low, high = resampled_interval(lead, ratio, confidence)
@@ -458,8 +445,8 @@ def _differences(
 
 
 def result_over_splits(
-    scores: Mapping[float, Values],
-    unperturbed: Values,
+    scores: Mapping[float, Array],
+    unperturbed: Array,
     models: Mapping[str, Any],
     *,
     main: float,
@@ -494,9 +481,7 @@ def result_over_splits(
     return result, levels.set_index("level")
 
 
-def mean_held_out(
-    scores: Sequence[Values], rows: Sequence[NDArray[np.intp]], n_rows: int
-) -> Values:
+def mean_held_out(scores: Sequence[Array], rows: Sequence[Indices], n_rows: int) -> Array:
     """Return each model's mean score of each row over the splits that held it out.
 
     Each split has scores of shape (n_models, n_held_out, ...), NaN for a model that it lacks; the
@@ -512,7 +497,7 @@ def mean_held_out(
 
 
 def disagreement(
-    scores: Values, base: int, index: Any, capacity: float | None = None
+    scores: Array, base: int, index: Any, capacity: float | None = None
 ) -> tuple[pd.DataFrame, dict[str, float]]:
     """Return how much models disagree about each person, and the shares and means that go with it.
 
@@ -535,8 +520,8 @@ def disagreement(
 
 
 def resampled_interval(
-    differences: Values, ratio: float, confidence: float = 0.95
-) -> tuple[Values, Values]:
+    differences: Array, ratio: float, confidence: float = 0.95
+) -> tuple[Array, Array]:
     """Return the corrected resampled t-interval of a mean over random splits.
 
     Splits overlap, so that their spread alone makes too narrow an interval; the correction takes
@@ -579,7 +564,7 @@ def resampled_interval(
 # --- rows ---------------------------------------------------------------------------------------
 
 
-def _rows(X: Any, rows: NDArray[np.intp]) -> Any:
+def _rows(X: Any, rows: Indices) -> Any:
     return X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]
 
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
 
 from pvf._checks import check_finite, check_interval, check_number, shown
+from pvf._types import Array, Indices
 from pvf.mechanisms import (
     CellMechanism,
     UnchangeableError,
@@ -21,8 +22,6 @@ from pvf.mechanisms import (
     refuse_missing,
     values_of,
 )
-
-__all__ = ["Misclassification", "NominalFlip", "OrdinalShift"]
 
 
 class _CategoryChange(CellMechanism):
@@ -68,7 +67,7 @@ class _CategoryChange(CellMechanism):
         self._borders[np.arange(len(levels) - 1) >= last_possible[:, None]] = np.inf
         return self
 
-    def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
+    def prepare(self, column: ArrayLike) -> Callable[[Array], NDArray]:
         """Return what changes the column's levels by draws."""
         if not hasattr(self, "levels_"):
             raise NotFittedError(f"This {type(self).__name__} is not fitted: call fit first.")
@@ -95,12 +94,10 @@ class _CategoryChange(CellMechanism):
         n_missing = int(series.isna().sum() + n_infinite)
         refuse_missing(type(self).__name__, n_missing, "finite values, none missing")
 
-    def _changed_levels(self, codes: NDArray[np.intp], draws: NDArray[np.float64]) -> NDArray:
+    def _changed_levels(self, codes: Indices, draws: Array) -> NDArray:
         return self._level_values[self._changed_codes(codes, draws)]
 
-    def _changed_codes(
-        self, codes: NDArray[np.intp], draws: NDArray[np.float64]
-    ) -> NDArray[np.intp]:
+    def _changed_codes(self, codes: Indices, draws: Array) -> Indices:
         """Return the levels' numbers after the change, of the draws' shape."""
         changed = np.broadcast_to(codes, draws.shape).copy()
         leaves = draws < self.probability
@@ -114,7 +111,7 @@ class _CategoryChange(CellMechanism):
         changed[leaves] = target
         return changed
 
-    def transition_probabilities(self) -> NDArray[np.float64]:
+    def transition_probabilities(self) -> Array:
         """Return the probability of each perturbed level, given the level as it is.
 
         Returns
@@ -137,7 +134,7 @@ class _CategoryChange(CellMechanism):
         """Return all levels of a column without missing values."""
 
     @abstractmethod
-    def _leaving_probabilities(self) -> NDArray[np.float64]:
+    def _leaving_probabilities(self) -> Array:
         """Return the probability of each new level (column), given the old one (row)."""
 
 
@@ -172,7 +169,7 @@ class NominalFlip(_CategoryChange):
     def _learn_levels(self, series: pd.Series) -> pd.Index:
         return _levels_of(series)
 
-    def _leaving_probabilities(self) -> NDArray[np.float64]:
+    def _leaving_probabilities(self) -> Array:
         n_levels = len(self.levels_)
         return (1 - np.eye(n_levels)) / (n_levels - 1)
 
@@ -243,7 +240,7 @@ class OrdinalShift(_CategoryChange):
             )
         return _levels_of(series)
 
-    def _leaving_probabilities(self) -> NDArray[np.float64]:
+    def _leaving_probabilities(self) -> Array:
         positions = np.arange(len(self.levels_), dtype=float)
         if self.values is not None:
             positions = check_finite("values", self.values)
@@ -314,11 +311,11 @@ class Misclassification(_CategoryChange):
             raise ValueError(f"The column holds {unknown}, which matrix does not name.")
         return self._names
 
-    def _leaving_probabilities(self) -> NDArray[np.float64]:
+    def _leaving_probabilities(self) -> Array:
         return self._moves
 
 
-def _named_matrix(matrix: Any, levels: Any) -> tuple[pd.Index, NDArray[np.float64]]:
+def _named_matrix(matrix: Any, levels: Any) -> tuple[pd.Index, Array]:
     """Return the levels of a table of misclassification, and its probabilities in their order."""
     if isinstance(matrix, Mapping):
         if not matrix or not all(isinstance(row, Mapping) for row in matrix.values()):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,8 +26,9 @@ from pvf._checks import (
     shown,
 )
 from pvf._people import POS_LABEL, People, check_people, label_column
-from pvf._ranks import Array, Unit, check_room, share_of
+from pvf._ranks import Unit, check_room, share_of
 from pvf._seeds import Seed, generator_of
+from pvf._types import Array
 from pvf.intervals import (
     bootstrap_efficiency,
     bootstrap_of_people,
@@ -53,7 +54,7 @@ def _check_fitted_classifier(estimator: Any) -> None:
         ) from error
 
 
-def _curve(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+def _curve(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
     """One number at each capacity; NaN where there is none, which leaves a gap."""
     array = check_numeric(name, value)
     check_shape(name, array, shape, as_in="capacity")
@@ -102,10 +103,10 @@ class InterventionEfficiencyDisplay:
     array([1.25, 1.25, 1.  ])
     """
 
-    capacity: NDArray[np.float64]
-    efficiency: NDArray[np.float64]
+    capacity: Array
+    efficiency: Array
     prevalence: float
-    band: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    band: tuple[Array, Array] | None = None
     confidence_level: float = 0.95
     name: str | None = None
     n_people: float | None = None
@@ -257,7 +258,7 @@ class InterventionEfficiencyDisplay:
         return cls.from_predictions(y, y_score=scores, name=name, **kwargs)
 
     @property
-    def upper_limit(self) -> NDArray[np.float64]:
+    def upper_limit(self) -> Array:
         """IE of a perfect model at each capacity: min(1/γ, 1/π)."""
         return np.minimum(1 / self.capacity, 1 / self.prevalence)
 

@@ -35,6 +35,7 @@ from pvf._checks import (
 from pvf._ensembles import Law, NoLawError
 from pvf._flip import Noise, law_of_flags
 from pvf._seeds import generator_of
+from pvf._types import Array, Flags, Indices
 from pvf.metrics import count_metric
 from pvf.perturbation import JointPerturbation, TableSampler, fitted_perturbation, sampler_of
 
@@ -69,8 +70,8 @@ class FlipProbability:
         or values.
     """
 
-    probability: NDArray[np.float64]
-    standard_error: NDArray[np.float64]
+    probability: Array
+    standard_error: Array
     exact: bool
     error: float = 0.0
 
@@ -181,22 +182,17 @@ class _Strata:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._rng, name)
 
-    def random(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def random(self, shape: tuple[int, ...]) -> Array:
         places = np.arange(shape[0]).reshape(-1, *[1] * (len(shape) - 1))
         strata = self._rng.permuted(np.broadcast_to(places, shape), axis=0)
         return np.minimum((strata + self._rng.random(shape)) / shape[0], 1 - _EPSILON)
 
-    def standard_normal(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def standard_normal(self, shape: tuple[int, ...]) -> Array:
         return special.ndtri(np.maximum(self.random(shape), _NEVER))
 
 
 def _drawn(
-    model: Any,
-    X: Any,
-    sampler: TableSampler,
-    case: Any,
-    n_draws: int,
-    rng: np.random.Generator,
+    model: Any, X: Any, sampler: TableSampler, case: Any, n_draws: int, rng: np.random.Generator
 ) -> FlipProbability:
     """Return shares of flagged copies, which are drawn in batches that are each stratified.
 
@@ -237,8 +233,8 @@ class ScoreLaw:
         How much probability was left out, at most.
     """
 
-    support: NDArray[np.float64]
-    probabilities: NDArray[np.float64]
+    support: Array
+    probabilities: Array
     flips: FlipProbability | None = None
     error: float = 0.0
 
@@ -259,7 +255,7 @@ class ScoreLaw:
         """The score's standard deviation from set to set."""
         return float(np.sqrt((self.support - self.mean) ** 2 @ self.probabilities))
 
-    def cdf(self, score: ArrayLike) -> NDArray[np.float64]:
+    def cdf(self, score: ArrayLike) -> Array:
         """Return the probability of a score at most this, one for each given."""
         below = np.concatenate([[0.0], np.cumsum(self.probabilities)])
         scores = check_interval("score", score, -np.inf, np.inf)
@@ -541,9 +537,7 @@ def _check_classifier(model: Any, classes: NDArray[Any] | None = None) -> None:
         raise ValueError(f"model must have the classes {classes.tolist()} of y.")
 
 
-def _exact(
-    second: NDArray[np.float64], error: NDArray[np.float64], classes: Any, case: Any
-) -> FlipProbability:
+def _exact(second: Array, error: Array, classes: Any, case: Any) -> FlipProbability:
     """Return the probabilities that the case is predicted, given those of the second class."""
     law = second if case == classes[-1] else 1 - second
     return FlipProbability(law, np.zeros_like(law), exact=True, error=float(error.max()))
@@ -563,10 +557,7 @@ def _judged(
 
 
 def _law_of_counts(
-    flips: FlipProbability,
-    is_case: NDArray[np.bool_],
-    n_replicas: int,
-    metric: Callable[..., Any],
+    flips: FlipProbability, is_case: Flags, n_replicas: int, metric: Callable[..., Any]
 ) -> ScoreLaw:
     chances = flips.probability
     laws = [_window(counts_law(chances[group], n_replicas)) for group in (is_case, ~is_case)]
@@ -609,7 +600,7 @@ def _metric(scoring: Any, classes: NDArray[Any], pos_label: Any) -> tuple[Any, C
     return found
 
 
-def counts_law(chances: NDArray[np.float64], n_replicas: int) -> NDArray[np.float64]:
+def counts_law(chances: Array, n_replicas: int) -> Array:
     """Return the law of the sum of Bin(k, p) over samples, by pairwise convolution."""
     n_counts = n_replicas * len(chances) + 1
     chances = np.where(chances < _NEVER, 0.0, chances)
@@ -626,7 +617,7 @@ def counts_law(chances: NDArray[np.float64], n_replicas: int) -> NDArray[np.floa
     return laws[0] / laws[0].sum()
 
 
-def _sum_of_flips(chances: NDArray[np.float64]) -> NDArray[np.float64]:
+def _sum_of_flips(chances: Array) -> Array:
     """Return the law of how many samples are flagged, one copy of each, by pairwise convolution."""
     laws = np.stack([1 - chances, chances], axis=1)
     while len(laws) > 1:
@@ -645,7 +636,7 @@ def _rounding(n_counts: int) -> float:
     return 0.0 if is_direct else 2 * _TAIL + _EPSILON * n_counts * float(np.log2(n_counts))
 
 
-def _window(law: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+def _window(law: Array) -> tuple[Indices, Array]:
     """Return the counts of a law and their probabilities, of a long one without its tails."""
     start, end = 0, len(law)
     if len(law) > _DIRECT:
@@ -654,12 +645,7 @@ def _window(law: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.floa
     return np.arange(start, end), law[start:end]
 
 
-def _merged(
-    scores: NDArray[np.float64],
-    chances: NDArray[np.float64],
-    flips: FlipProbability | None,
-    error: float,
-) -> ScoreLaw:
+def _merged(scores: Array, chances: Array, flips: FlipProbability | None, error: float) -> ScoreLaw:
     """Return a law in which scores that differ by rounding alone are one."""
     some = chances > 0
     scores, chances = np.asarray(scores, dtype=np.float64)[some], chances[some]

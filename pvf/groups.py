@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from pvf._checks import check_column, check_number
 from pvf._people import POS_LABEL, check_people
 from pvf._profile import shares_at, signed_root
-from pvf._ranks import Array, Unit, chances, check_one_room, share_of
+from pvf._ranks import Unit, chances, check_one_room, share_of
+from pvf._types import Array
 from pvf.intervals import check_confidence, table_of
 
 

@@ -6,14 +6,15 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pvf import counts
 from pvf._checks import check_choice, check_integer, check_number, naming
 from pvf._people import POS_LABEL, People, check_people, label_column
 from pvf._profile import profile_range
-from pvf._ranks import Array, Unit, chances, check_one_room, levels_of, share_of
+from pvf._ranks import Unit, chances, check_one_room, levels_of, share_of
 from pvf._seeds import Seed, generator_of
+from pvf._types import Array, Flags
 
 Method = Literal["profile", "exact", "bootstrap"]
 Table = tuple[float, float]  # how many were found of how many
@@ -304,7 +305,7 @@ def _ratio(gain: Array, cases: Array) -> Array:
     return gain / np.maximum(cases, TINY)
 
 
-def table_of(event: NDArray[np.bool_], weight: Array) -> Table:
+def table_of(event: Flags, weight: Array) -> Table:
     """Return how many have the event of how many, as equal people with the same variance."""
     total = float(weight.sum())
     if total == 0:
@@ -341,13 +342,13 @@ def bootstrap_of_people(
 
 
 def bootstrap_efficiency(
-    true: NDArray[np.bool_],
-    pred: NDArray[np.bool_],
-    weight: NDArray[np.float64],
-    gamma: NDArray[np.float64],
+    true: Flags,
+    pred: Flags,
+    weight: Array,
+    gamma: Array,
     n_bootstraps: int,
     rng: np.random.Generator,
-) -> NDArray[np.float64]:
+) -> Array:
     """IE of resamples within each class, of shape (n_bootstraps, n_capacities)."""
     totals = []
     for is_class in (true & (weight > 0), ~true & (weight > 0)):

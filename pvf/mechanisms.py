@@ -28,25 +28,7 @@ from pvf._checks import (
     shown,
 )
 from pvf._settings import Settings
-
-__all__ = [
-    "CellMechanism",
-    "CorrelatedNoise",
-    "GaussianNoise",
-    "Mechanism",
-    "Missingness",
-    "RelativeNoise",
-    "RoundingError",
-    "UnchangeableError",
-    "WhereObserved",
-    "check_levels",
-    "column_of",
-    "fit_observed",
-    "makes_cells",
-    "prepare_observed",
-    "refuse_missing",
-    "values_of",
-]
+from pvf._types import Array
 
 AtBounds = Literal["reflect", "truncate"]
 
@@ -143,7 +125,7 @@ class CellMechanism(Settings, ABC):
         return transform(getattr(rng, self.source)((size, len(series))))
 
     @abstractmethod
-    def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
+    def prepare(self, column: ArrayLike) -> Callable[[Array], NDArray]:
         """Check a column once, to perturb it many times.
 
         Parameters
@@ -209,7 +191,7 @@ class _Noise(CellMechanism):
         self._values(values_of(column))
         return self
 
-    def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
+    def prepare(self, column: ArrayLike) -> Callable[[Array], NDArray]:
         """Return what adds draws to the column."""
         values = self._values(column)
         return functools.partial(self._noisy, values)
@@ -218,13 +200,11 @@ class _Noise(CellMechanism):
     def _spread(self, values: NDArray) -> float | NDArray:
         """Return what a standard draw is multiplied by, for each value."""
 
-    def _standard(self, draws: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _standard(self, draws: Array) -> Array:
         """Return random numbers as standard draws."""
         return draws
 
-    def _standard_within(
-        self, draws: NDArray[np.float64], low: NDArray, high: NDArray
-    ) -> NDArray[np.float64]:
+    def _standard_within(self, draws: Array, low: NDArray, high: NDArray) -> Array:
         """Return random numbers as standard draws, given that these lie between low and high."""
         mass = ndtr(high) - ndtr(low)
         # each from its own side, where the tail's probabilities are exact
@@ -232,7 +212,7 @@ class _Noise(CellMechanism):
         above = -ndtri(ndtr(-high) + ndtr(-draws) * mass)
         return np.where(draws < 0, below, above)
 
-    def _noisy(self, values: NDArray, draws: NDArray[np.float64]) -> NDArray:
+    def _noisy(self, values: NDArray, draws: Array) -> NDArray:
         spread, (low, high) = self._spread(values), self._limits
         if np.isinf(low) and np.isinf(high):
             noisy = values + spread * self._standard(draws)
@@ -380,12 +360,10 @@ class RoundingError(_Noise):
     def _spread(self, values: NDArray) -> float:  # noqa: ARG002
         return float(self.step) / 2
 
-    def _standard(self, draws: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _standard(self, draws: Array) -> Array:
         return 2 * draws - 1
 
-    def _standard_within(
-        self, draws: NDArray[np.float64], low: NDArray, high: NDArray
-    ) -> NDArray[np.float64]:
+    def _standard_within(self, draws: Array, low: NDArray, high: NDArray) -> Array:
         low, high = np.maximum(low, -1), np.minimum(high, 1)
         return low + draws * (high - low)
 
@@ -449,13 +427,13 @@ class CorrelatedNoise(CellMechanism):
         check_rng(rng)
         return self.prepare(column)(rng.standard_normal((size, *np.shape(column))))
 
-    def prepare(self, column: Any) -> Callable[[NDArray[np.float64]], NDArray]:
+    def prepare(self, column: Any) -> Callable[[Array], NDArray]:
         """Return what adds draws of shape (size, n_samples, n_columns) to the table."""
         values = self._table(column)
         # one row at a time, so that a table in parts has the same bits
         return lambda draws: values + np.einsum("...i,ij->...j", draws, self._root)
 
-    def _table(self, table: Any) -> NDArray[np.float64]:
+    def _table(self, table: Any) -> Array:
         given = check_table("column", table)
         frame = given if isinstance(given, pd.DataFrame) else pd.DataFrame(given).infer_objects()
         if frame.shape[1] != len(self._root):
@@ -531,7 +509,7 @@ class Missingness(CellMechanism):
         self.prepare(column)
         return self
 
-    def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
+    def prepare(self, column: ArrayLike) -> Callable[[Array], NDArray]:
         """Return what turns draws below the probability into missing values."""
         series = column_of(column)
         if isinstance(column, np.ndarray) and column.dtype.kind in "US":
@@ -599,7 +577,7 @@ class WhereObserved(CellMechanism):
         fit_observed(self.mechanism, known)
         return self
 
-    def prepare(self, column: Any) -> Callable[[NDArray[np.float64]], NDArray]:
+    def prepare(self, column: Any) -> Callable[[Array], NDArray]:
         """Return what perturbs the values that are there by draws."""
         return prepare_observed(self.mechanism, column)
 
@@ -628,9 +606,7 @@ def fit_observed(mechanism: CellMechanism, column: Any) -> None:
         raise UnchangeableError("The column has missing values only, and no level to learn.")
 
 
-def prepare_observed(
-    mechanism: CellMechanism, column: Any
-) -> Callable[[NDArray[np.float64]], NDArray]:
+def prepare_observed(mechanism: CellMechanism, column: Any) -> Callable[[Array], NDArray]:
     """Return what perturbs the values that are there by draws, and leaves the missing ones."""
     series = column_of(column)
     seen = series.notna().to_numpy()
@@ -639,7 +615,7 @@ def prepare_observed(
     change = mechanism.prepare(series[seen]) if seen.any() else lambda draws: draws
     gaps = series[~seen].to_numpy(dtype=object)
 
-    def with_gaps(draws: NDArray[np.float64]) -> NDArray:
+    def with_gaps(draws: Array) -> NDArray:
         changed = change(draws[:, seen])
         is_float = changed.dtype.kind == "f"
         copies = np.empty(draws.shape, dtype=changed.dtype if is_float else object)

@@ -25,6 +25,7 @@ from sklearn.utils.multiclass import type_of_target
 
 import pvf
 from pvf import metrics, multiplicity, render
+from pvf._blocks import scores_of_models
 from pvf._checks import (
     check_capacity,
     check_integer,
@@ -36,23 +37,21 @@ from pvf._checks import (
 )
 from pvf._score_draws import interval, plausible_scores
 from pvf._seeds import seed_sequence
+from pvf._types import Array, Flags, Indices, Scorer
 from pvf.advice import advice_of
 from pvf.intervals import check_confidence
 from pvf.validation import (
     PerturbationValidationResult,
     break_tie,
     check_validation_data,
-    scores_of_models,
     tied_best,
 )
-
-__all__ = ["ModelCard", "model_card"]
 
 #: Cases below which a validation sample is called small: Collins, Ogundimu and Altman (2016).
 ADVISED_CASES = 100
 
 #: Names of aggregates that are recognised from the scores.
-_AGGREGATES: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+_AGGREGATES: Mapping[str, Callable[[Array], Array]] = {
     "lower quartile": lambda scores: np.quantile(scores, 0.25, axis=1),
     "median": lambda scores: np.median(scores, axis=1),
     "mean": lambda scores: scores.mean(axis=1),
@@ -337,7 +336,7 @@ class _Group:
     case: Any  # the case label of two classes; None with more
 
     @property
-    def is_case(self) -> NDArray[np.bool_]:
+    def is_case(self) -> Flags:
         return self.y == self.case
 
 
@@ -359,7 +358,7 @@ class _Subject:
     n_contested: int
 
     @functools.cached_property
-    def members(self) -> NDArray[np.intp]:
+    def members(self) -> Indices:
         """The Rashomon set; a candidate of infinitely bad score is never in it."""
         able = np.flatnonzero(np.isfinite(self.result.aggregated))
         return able[multiplicity.rashomon_set(-self.result.aggregated[able], self.epsilon)]
@@ -413,7 +412,7 @@ def _groups(
     samples: Any,
     kinds: Mapping[Any, str] | None,
     pos_label: Any,
-    scorer: Callable[..., float] | None,
+    scorer: Scorer | None,
 ) -> tuple[_Group, ...]:
     """Return the validation and the external samples, if given."""
     if (X is None) != (y is None):
@@ -442,7 +441,7 @@ def _groups(
     return groups
 
 
-def _check_external(samples: Any, X: Any, scorer: Callable[..., float] | None) -> None:
+def _check_external(samples: Any, X: Any, scorer: Scorer | None) -> None:
     if not isinstance(samples, tuple | list) or len(samples) != 2:
         raise TypeError(
             "external must be a pair (X, y) of samples or a mapping of names to numbers, "
@@ -473,9 +472,7 @@ def _classes(
     return classes
 
 
-def _case_label(
-    classes: NDArray[Any] | None, pos_label: Any, scorer: Callable[..., float] | None
-) -> Any:
+def _case_label(classes: NDArray[Any] | None, pos_label: Any, scorer: Scorer | None) -> Any:
     if classes is None or len(classes) != 2:
         if pos_label is not None:
             raise ValueError(f"pos_label is for two classes, got {pos_label!r}.")
@@ -488,9 +485,7 @@ def _case_label(
     return pos_label
 
 
-def _check_same_scores(
-    result: PerturbationValidationResult, group: _Group, scorer: Callable[..., float]
-) -> None:
+def _check_same_scores(result: PerturbationValidationResult, group: _Group, scorer: Scorer) -> None:
     with naming("X"):
         scores = scores_of_models(result.models, group.X, group.y, scorer)
     if not np.allclose(scores, result.unperturbed, rtol=1e-9, atol=1e-12):
@@ -502,7 +497,7 @@ def _check_same_scores(
         )
 
 
-def _capacity(capacity: float | None, scorer: Callable[..., float] | None) -> float | None:
+def _capacity(capacity: float | None, scorer: Scorer | None) -> float | None:
     settings = getattr(scorer, "_kwargs", {})
     of_scorer = None if "capacity_unit" in settings else settings.get("capacity")
     of_scorer = of_scorer if isinstance(of_scorer, numbers.Real) else None
@@ -651,9 +646,7 @@ def _data_facts(subject: _Subject, group: _Group) -> dict[str, Any]:
     }
 
 
-def _capacity_facts(
-    flagged: NDArray[np.bool_], is_case: NDArray[np.bool_], gamma: float
-) -> dict[str, float]:
+def _capacity_facts(flagged: Flags, is_case: Flags, gamma: float) -> dict[str, float]:
     """Return what the selected model makes of the capacity."""
     tp, fp = int(flagged[is_case].sum()), int(flagged[~is_case].sum())
     n_pos, n_neg = int(is_case.sum()), int((~is_case).sum())
@@ -701,7 +694,7 @@ def _multiplicity_facts(subject: _Subject, group: _Group) -> dict[str, Any]:
     return facts
 
 
-def _member_scores(subject: _Subject, group: _Group) -> tuple[NDArray[np.float64], bool]:
+def _member_scores(subject: _Subject, group: _Group) -> tuple[Array, bool]:
     """Return the set's scores as `rashomon_capacity` takes them; whether they are probabilities."""
     models = [subject.result.models[i] for i in subject.members]
     soft = all(hasattr(model, "predict_proba") for model in models)

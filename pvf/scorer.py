@@ -16,8 +16,6 @@ from pvf.exact import METHODS, Method
 from pvf.perturbation import JointPerturbation, check_perturbation, fitted_perturbation
 from pvf.validation import Aggregate, Scoring, check_aggregate, perturbation_validation
 
-__all__ = ["PerturbationScorer", "perturbation_scorer"]
-
 
 def perturbation_scorer(
     scoring: Scoring,

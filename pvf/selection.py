@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import StratifiedKFold, cross_val_score, train_test_split
@@ -29,6 +29,7 @@ from pvf._checks import (
     check_text,
     shown,
 )
+from pvf._types import Array
 from pvf.rules import (
     BootstrapQuartile,
     Evidence,
@@ -244,7 +245,7 @@ class _RefitBy:
             keys[0] = np.zeros(len(chosen))  # within rounding, none is better
         return int(chosen[np.lexsort(keys)[0]])
 
-    def _split_scores(self, cv_results: Mapping[str, Any]) -> NDArray[np.float64]:
+    def _split_scores(self, cv_results: Mapping[str, Any]) -> Array:
         """Return scores of shape (n_candidates, n_splits)."""
         known = [name.removeprefix("mean_test_") for name in cv_results if "mean_test_" in name]
         metric = self.metric or (known[0] if len(known) == 1 else None)
@@ -260,7 +261,7 @@ class _RefitBy:
         ]
         return np.stack(splits, axis=1)
 
-    def _complexities(self, cv_results: Mapping[str, Any]) -> NDArray[np.float64]:
+    def _complexities(self, cv_results: Mapping[str, Any]) -> Array:
         complexity = self.complexity
         found = []
         for params in cv_results["params"]:

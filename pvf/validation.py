@@ -28,8 +28,6 @@ from pvf._blocks import (
     BlockScorer,
     PerturbedSets,
     one_number,
-    perturbed_counts,
-    scores_of_models,
     scores_on,
 )
 from pvf._checks import (
@@ -48,6 +46,7 @@ from pvf._checks import (
     shown,
 )
 from pvf._seeds import Seed, seed_sequence
+from pvf._types import Array, Flags, Indices, Scorer
 from pvf.exact import METHODS, Method, NoLawError, ScoreLaw, laws_where_known
 from pvf.perturbation import JointPerturbation, fitted_perturbation, sampler_of
 from pvf.validation_result import (
@@ -57,23 +56,8 @@ from pvf.validation_result import (
     TieBreak,
 )
 
-__all__ = [
-    "PerturbationValidationResult",
-    "PerturbationValidationResults",
-    "break_tie",
-    "check_aggregate",
-    "check_validation_data",
-    "is_tied_best",
-    "perturbation_validation",
-    "perturbed_counts",
-    "quantile_of_rows",
-    "scores_of_models",
-    "set_seed",
-    "tied_best",
-]
-
-Scoring = str | Callable[..., float]
-Aggregate = float | Callable[[NDArray[np.float64]], float]
+Scoring = str | Scorer
+Aggregate = float | Callable[[Array], float]
 Laws = tuple[ScoreLaw | None, ...]
 
 
@@ -288,7 +272,7 @@ def _unperturbed(
     models: Sequence[Any],
     names: Sequence[str],
     X: Any,
-) -> NDArray[np.float64]:
+) -> Array:
     """Return scores of shape (n_scorers, n_models) on the validation set as it is."""
     # The scorers' own errors and warnings come first, and once.
     for one, of in zip(given.values(), scorers, strict=True):
@@ -326,9 +310,9 @@ def _perturbed_sets(
 
 
 def _result(
-    scores: NDArray[np.float64],
-    aggregated: NDArray[np.float64],
-    unperturbed: NDArray[np.float64],
+    scores: Array,
+    aggregated: Array,
+    unperturbed: Array,
     laws: Laws,
     models: Sequence[Any],
     names: Sequence[str],
@@ -361,12 +345,8 @@ def _laws(
 
 
 def _aggregated(
-    scores: NDArray[np.float64],
-    laws: Laws,
-    aggregate: Aggregate,
-    names: Sequence[str],
-    scoring: Any,
-) -> NDArray[np.float64]:
+    scores: Array, laws: Laws, aggregate: Aggregate, names: Sequence[str], scoring: Any
+) -> Array:
     """Return the quantile of each law, and the aggregate of the scores that were drawn."""
     found = np.empty(len(names))
     drawn = [q for q, law in enumerate(laws) if law is None]
@@ -430,7 +410,7 @@ def _all_scores(
     n_jobs: int | None,
     budget: float,
     progress: bool,
-) -> NDArray[np.float64]:
+) -> Array:
     """Return scores of shape (n_scorers, n_models, n_sets), from blocks of models and sets.
 
     Models have keys where each has noise of its own.
@@ -455,7 +435,7 @@ def _all_scores(
     return scores
 
 
-def tied_best(aggregated: NDArray[np.float64]) -> NDArray[np.intp]:
+def tied_best(aggregated: Array) -> Indices:
     """Return the indices of all scores within rounding (1e-9, relative) of the best.
 
     Parameters
@@ -474,7 +454,7 @@ def tied_best(aggregated: NDArray[np.float64]) -> NDArray[np.intp]:
     return np.flatnonzero(is_tied_best(aggregated))
 
 
-def is_tied_best(aggregated: NDArray[np.float64]) -> NDArray[np.bool_]:
+def is_tied_best(aggregated: Array) -> Flags:
     """Mark the scores within rounding of the best along the last axis.
 
     Parameters
@@ -502,7 +482,7 @@ def set_seed(
     return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
 
 
-def break_tie(tied: NDArray[np.intp], tie_break: str, seed: np.random.SeedSequence) -> int:
+def break_tie(tied: Indices, tie_break: str, seed: np.random.SeedSequence) -> int:
     """Return the one of the tied models that the rule picks."""
     if tie_break == "random":
         key = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2))
@@ -510,9 +490,7 @@ def break_tie(tied: NDArray[np.intp], tie_break: str, seed: np.random.SeedSequen
     return int(tied[0] if tie_break == "first" else tied[-1])
 
 
-def _aggregate(
-    scores: NDArray[np.float64], aggregate: Aggregate, names: Sequence[str], scoring: Any
-) -> NDArray[np.float64]:
+def _aggregate(scores: Array, aggregate: Aggregate, names: Sequence[str], scoring: Any) -> Array:
     if not callable(aggregate):
         return quantile_of_rows(scores, aggregate)
     with np.errstate(invalid="ignore"):  # infinity minus infinity
@@ -533,7 +511,7 @@ def _aggregate(
     return found
 
 
-def quantile_of_rows(scores: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+def quantile_of_rows(scores: Array, share: float) -> Array:
     """Return each row's quantile; next to an infinite score, which has no middle, that score."""
     with np.errstate(invalid="ignore"):
         found = np.quantile(scores, share, axis=1)
@@ -548,9 +526,7 @@ def quantile_of_rows(scores: NDArray[np.float64], share: float) -> NDArray[np.fl
     return found
 
 
-def _refuse_nan(
-    scores: NDArray[np.float64], scoring: Any, names: Sequence[str], where: str
-) -> None:
+def _refuse_nan(scores: Array, scoring: Any, names: Sequence[str], where: str) -> None:
     if np.isnan(scores).any():
         q, m = np.argwhere(np.isnan(scores))[0]
         raise ValueError(

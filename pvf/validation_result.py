@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pvf import plotting
 from pvf._checks import (
@@ -21,18 +20,12 @@ from pvf._checks import (
     shown,
 )
 from pvf._text import shortened
+from pvf._types import Array, Flags, Indices
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from pvf.exact import ScoreLaw
-
-__all__ = [
-    "TIE_BREAKS",
-    "PerturbationValidationResult",
-    "PerturbationValidationResults",
-    "TieBreak",
-]
 
 _ROUNDING = 1e-9  # errors of a law below this change no quantile but by chance
 TIE_BREAKS = ("first", "last", "random")
@@ -69,11 +62,11 @@ class PerturbationValidationResult:
         The law of each model's score on a perturbed set, None for those that were drawn.
     """
 
-    scores: NDArray[np.float64] | None
-    aggregated: NDArray[np.float64]
-    tied: NDArray[np.intp]
+    scores: Array | None
+    aggregated: Array
+    tied: Indices
     best_index: int
-    unperturbed: NDArray[np.float64]
+    unperturbed: Array
     models: tuple[Any, ...]
     names: tuple[str, ...]
     tie_break: str
@@ -118,7 +111,7 @@ class PerturbationValidationResult:
             raise ValueError("scores must hold what was drawn where law is None, got None.")
 
     @property
-    def exact(self) -> NDArray[np.bool_]:
+    def exact(self) -> Flags:
         """Which models were judged by their law, so that nothing was drawn for them."""
         return np.array([law is not None for law in self.law], dtype=bool)
 
@@ -270,7 +263,7 @@ class PerturbationValidationResult:
         plotting.as_written([*ax.get_yticklabels(), *ax.legend(frameon=False).get_texts()])
         return ax
 
-    def _spread(self, q: int) -> NDArray[np.float64]:
+    def _spread(self, q: int) -> Array:
         """Return what a box shows of one model: its finite scores, or quantiles of its law."""
         if self.law[q] is not None:
             quantiles = (0.005, 0.25, 0.5, 0.75, 0.995)
@@ -301,13 +294,8 @@ def _is_law(law: Any) -> bool:
 
 
 def _scores(
-    name: str,
-    value: Any,
-    shape: tuple[int, ...],
-    as_in: str = "",
-    *,
-    may_be_nan: bool = False,
-) -> NDArray[np.float64]:
+    name: str, value: Any, shape: tuple[int, ...], as_in: str = "", *, may_be_nan: bool = False
+) -> Array:
     """Return scores, which may be infinite."""
     scores = check_numeric(name, value)
     check_shape(name, scores, shape, as_in)

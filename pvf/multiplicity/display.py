@@ -26,10 +26,10 @@ from pvf._checks import (
     naming,
     shown,
 )
+from pvf._types import Array, Indices
 from pvf.multiplicity.capacity import capacity_tail, rashomon_capacity
 from pvf.multiplicity.measures import rashomon_set
 from pvf.multiplicity.scores import (
-    Array,
     as_scores,
     check_sample_names,
     class_scores,
@@ -76,7 +76,7 @@ class MultiplicityDisplay:
 
     capacity: Array
     scores: Array | None = None
-    contested_class: NDArray[np.intp] | None = None
+    contested_class: Indices | None = None
     samples: NDArray[Any] | None = None
     name: str | None = None
     ax_: Any = field(default=None, init=False, repr=False)

@@ -73,14 +73,16 @@ class BlockScorer:
     def is_case(self) -> Flags:
         return self.y == self.metric[0] if self.metric else np.zeros(len(self.y), dtype=bool)
 
-    def scores(self, replay: _Replay) -> Array | list[float]:
-        """Return one model's scores, one for each set of its block."""
-        flagged = None if self.metric is None else self.flagged(replay.predict(replay.block.X))
+    def scores(
+        self, replay: Replay, X: Any, sets: Sequence[tuple[slice, Any]]
+    ) -> Array | list[float]:
+        """Return one model's scores, one for each of the sets that are stacked in X."""
+        replay.part, replay.rows = X, slice(None)
+        flagged = None if self.metric is None else self.flagged(replay.predict(X))
         if flagged is None:
-            return self._set_by_set(replay)
-        n_sets = len(replay.block.slices)
-        counts = _counts(flagged, self.is_case, n_sets)
-        return self.from_counts(*counts, flagged.size // n_sets // len(self.y))
+            return self._set_by_set(replay, sets)
+        counts = _counts(flagged, self.is_case, len(sets))
+        return self.from_counts(*counts, flagged.size // len(sets) // len(self.y))
 
     def flagged(self, predicted: ArrayLike) -> Flags | None:
         """Mark what is predicted a case; None if a prediction is neither of the two classes."""
@@ -94,14 +96,15 @@ class BlockScorer:
         n_pos = n_replicas * int(self.is_case.sum())
         return self.metric[1](tp, fp, n_pos, n_replicas * len(self.y) - n_pos)
 
-    def _set_by_set(self, replay: _Replay) -> list[float]:
+    def _set_by_set(self, replay: Replay, sets: Sequence[tuple[slice, Any]]) -> list[float]:
         """Return scores of any scorer, from one prediction of the whole block."""
-        parts = replay.block.parts
-        n_replicas = replay.block.slices[0].stop // len(self.y)
+        n_replicas = sets[0][0].stop // len(self.y)
         y = np.concatenate([self.y] * n_replicas)
         params = {name: _replicated(v, len(self.y), n_replicas) for name, v in self.params.items()}
-        scored = (self.scorer(replay, part, y, **params) for part in parts)
-        return [one_number("scoring", score) for score in scored]
+        scores = []
+        for replay.rows, replay.part in sets:
+            scores.append(one_number("scoring", self.scorer(replay, replay.part, y, **params)))
+        return scores
 
 
 def _replicated(value: Any, n_samples: int, n_replicas: int) -> Any:
@@ -117,12 +120,15 @@ def scores_of_models(models: Sequence[Any], X: Any, y: NDArray, scorer: Scorer) 
 
 def scores_on(scorers: Sequence[BlockScorer], models: Sequence[Any], X: Any, n_sets: int) -> Array:
     """Return scores of shape (n_scorers, n_models, n_sets), with one prediction a model."""
-    block = _Block(X, n_sets)
+    n_rows = (X.shape[0] if hasattr(X, "shape") else len(X)) // n_sets
+    places = [slice(m * n_rows, (m + 1) * n_rows) for m in range(n_sets)]
+    rows = X.iloc if isinstance(X, pd.DataFrame) else X
+    sets = [(place, X if n_sets == 1 else rows[place]) for place in places]
     scores = np.empty((len(scorers), len(models), n_sets))
     for q, model in enumerate(models):
-        replay = _Replay(model, block)
+        replay = Replay(model, X)
         for s, scorer in enumerate(scorers):
-            scores[s, q] = scorer.scores(replay)
+            scores[s, q] = scorer.scores(replay, X, sets)
     return scores
 
 
@@ -200,45 +206,22 @@ class PerturbedSets:
         )
 
 
-@dataclass(frozen=True)
-class _Block:
-    """Stacked sets of one size."""
+class Replay:
+    """A model that predicts all rows at once, and hands out those of the ``part`` asked for.
 
-    X: Any
-    n_sets: int
-
-    @cached_property
-    def slices(self) -> list[slice]:
-        n_rows = self.X.shape[0] // self.n_sets if hasattr(self.X, "shape") else len(self.X)
-        return [slice(m * n_rows, (m + 1) * n_rows) for m in range(self.n_sets)]
-
-    @cached_property
-    def parts(self) -> list[Any]:
-        if self.n_sets == 1:
-            return [self.X]
-        rows = self.X.iloc if isinstance(self.X, pd.DataFrame) else self.X
-        return [rows[part] for part in self.slices]
-
-    @cached_property
-    def slice_of(self) -> dict[int, slice]:
-        """Which rows a part is, by the part's identity."""
-        return {id(part): rows for part, rows in zip(self.parts, self.slices, strict=True)}
-
-
-class _Replay:
-    """A model that predicts a whole block once and hands out the part that is asked for.
-
-    Everything but the predictions on the block's own sets is the model's.
+    Everything but the predictions on that part is the model's.
     """
 
     _METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
 
-    def __init__(self, model: Any, block: _Block) -> None:
-        self._model, self.block = model, block
+    def __init__(self, model: Any, X: Any) -> None:
+        self._model, self._X = model, X
+        self.part: Any = X
+        self.rows: Any = slice(None)  # where the part's rows stand in X
         self._responses: dict[str, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("_model", "block", "_responses"):  # a copy that is still empty asks for them
+        if name in ("_model", "_X", "part", "rows", "_responses"):  # of a copy that is still empty
             raise AttributeError(name)
         attribute = getattr(self._model, name)
         if name not in self._METHODS:
@@ -246,17 +229,15 @@ class _Replay:
 
         @functools.wraps(attribute)
         def respond(X: Any) -> Any:
-            whole = X is self.block.X
-            if not whole and id(X) not in self.block.slice_of:
+            if X is not self.part:
                 return attribute(X)
             if name not in self._responses:
-                self._responses[name] = attribute(self.block.X)
-            response = self._responses[name]
-            if whole:
-                return response
-            rows = self.block.slice_of[id(X)]
+                response = attribute(self._X)
+                is_frame = isinstance(response, pd.Series | pd.DataFrame)
+                self._responses[name] = response.to_numpy() if is_frame else response
+            found, rows = self._responses[name], self.rows
             # several labels' probabilities are a list, one array a label
-            return [r[rows] for r in response] if isinstance(response, list) else response[rows]
+            return [one[rows] for one in found] if isinstance(found, list) else found[rows]
 
         return respond
 

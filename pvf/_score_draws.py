@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn import config_context
 
+from pvf._blocks import Replay
 from pvf._types import Array, Flags, Indices, Scorer
 
 
@@ -73,30 +73,13 @@ def _resampled(
     rng: np.random.Generator,
 ) -> Array:
     """Return scores on bootstrap resamples of the rows within each part."""
-    remembering = [_Remembered(model, X) for model in models]
+    replays = [Replay(model, X) for model in models]
     scores = np.empty((len(models), n_draws))
     with config_context(assume_finite=True, skip_parameter_validation=True):  # checked before
         for b in range(n_draws):
             rows = np.concatenate([rng.choice(part, len(part)) for part in parts])
             X_drawn = X.iloc[rows] if isinstance(X, pd.DataFrame) else np.asarray(X)[rows]
-            for q, model in enumerate(remembering):
-                model.rows = rows
-                scores[q, b] = scorer(model, X_drawn, y[rows])
+            for q, replay in enumerate(replays):
+                replay.part, replay.rows = X_drawn, rows
+                scores[q, b] = scorer(replay, X_drawn, y[rows])
     return scores
-
-
-class _Remembered:
-    """A model that predicts all samples once and hands out the rows of the current resample."""
-
-    _METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
-
-    def __init__(self, model: Any, X: Any) -> None:
-        self._model = model
-        self._respond = functools.cache(lambda name: np.asarray(getattr(model, name)(X)))
-        self.rows: Indices = np.arange(0)
-
-    def __getattr__(self, name: str) -> Any:
-        attribute = getattr(self._model, name)
-        if name not in self._METHODS:
-            return attribute
-        return functools.wraps(attribute)(lambda _: self._respond(name)[self.rows])

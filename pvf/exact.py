@@ -408,8 +408,14 @@ def score_law(
     >>> round(law.mean, 3), round(law.quantile(0.25), 3)
     (0.812, 0.75)
     """
-    labels, case, metric = _judged(X, y, scoring, n_replicas, pos_label)
-    _check_classifier(model, np.unique(labels))
+    labels = check_column("y", y)
+    _check_samples(X, len(labels))
+    check_integer("n_replicas", n_replicas, 1)
+    classes = np.unique(labels)
+    if len(classes) != 2:
+        raise ValueError(f"y must have two classes, got {classes.tolist()}.")
+    case, metric = _metric(scoring, classes, pos_label)
+    _check_classifier(model, classes)
     flips = flip_probability(
         model,
         X,
@@ -420,46 +426,6 @@ def score_law(
         random_state=random_state,
     )
     return _law_of_counts(flips, labels == case, n_replicas, metric)
-
-
-def score_laws(
-    models: Sequence[Any],
-    X: Any,
-    y: ArrayLike,
-    *,
-    perturbation: JointPerturbation,
-    scoring: str | Callable[..., Any],
-    n_replicas: int = 7,
-    pos_label: Any = None,
-) -> list[ScoreLaw]:
-    """Return the law of each model's score; checks and metric are done once for all.
-
-    Parameters
-    ----------
-    models : list of fitted classifiers
-    X, y, perturbation, scoring, n_replicas, pos_label
-        As in `score_law`.
-
-    Returns
-    -------
-    list of ScoreLaw
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in `score_law`.
-    """
-    labels, case, metric = _judged(X, y, scoring, n_replicas, pos_label)
-    for model in models:
-        _check_classifier(model, np.unique(labels))
-    perturbation = fitted_perturbation(perturbation, X)
-    found = laws_where_known(models, X, labels, perturbation, [(case, metric)], n_replicas)[0]
-    laws = []
-    for law in found:
-        if isinstance(law, NoLawError):
-            raise ValueError(f"{law}; draw sets instead.") from law
-        laws.append(law)
-    return laws
 
 
 def laws_where_known(
@@ -541,19 +507,6 @@ def _exact(second: Array, error: Array, classes: Any, case: Any) -> FlipProbabil
     """Return the probabilities that the case is predicted, given those of the second class."""
     law = second if case == classes[-1] else 1 - second
     return FlipProbability(law, np.zeros_like(law), exact=True, error=float(error.max()))
-
-
-def _judged(
-    X: Any, y: ArrayLike, scoring: Any, n_replicas: int, pos_label: Any
-) -> tuple[NDArray[Any], Any, Callable[..., Any]]:
-    """Return the labels, the case and the score as a function of counts."""
-    labels = check_column("y", y)
-    _check_samples(X, len(labels))
-    check_integer("n_replicas", n_replicas, 1)
-    classes = np.unique(labels)
-    if len(classes) != 2:
-        raise ValueError(f"y must have two classes, got {classes.tolist()}.")
-    return labels, *_metric(scoring, classes, pos_label)
 
 
 def _law_of_counts(

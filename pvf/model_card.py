@@ -36,7 +36,7 @@ from pvf._checks import (
     shown,
 )
 from pvf._score_draws import interval, plausible_scores
-from pvf._seeds import seed_sequence
+from pvf._seeds import child_seed, seed_sequence
 from pvf._types import Array, Flags, Indices, Scorer
 from pvf.advice import advice_of
 from pvf.intervals import check_confidence
@@ -284,7 +284,9 @@ def model_card(
         scorer=scorer,
         metric=metric or _metric_name(scoring),
         capacity=_capacity(capacity, scorer),
-        epsilon=_epsilon(result, epsilon),
+        epsilon=0.05 * abs(float(result.aggregated.max()))
+        if epsilon is None
+        else check_number("epsilon", epsilon, 0),
         threshold=check_number("threshold", threshold, 0, 1),
         level=check_confidence(confidence_level, "confidence_level"),
         n_resamples=check_integer("n_resamples", n_resamples, 100),
@@ -374,10 +376,10 @@ class _Subject:
         """Whether PVF selects the card's model, or another rule does."""
         return self.result.best_index in self.result.tied
 
-    def rng(self, *key: int) -> np.random.Generator:
-        """Return a generator of its own for each use, so that no use moves another."""
-        key = (*self.seed.spawn_key, *key)
-        return np.random.default_rng(np.random.SeedSequence(self.seed.entropy, spawn_key=key))
+    @functools.cached_property
+    def in_set(self) -> bool:
+        """Whether the selected model is near enough to the best to be in the Rashomon set."""
+        return self.result.best_index in self.members
 
 
 def _check_texts(**texts: Any) -> None:
@@ -509,11 +511,6 @@ def _capacity(capacity: float | None, scorer: Scorer | None) -> float | None:
     return float(capacity)
 
 
-def _epsilon(result: PerturbationValidationResult, epsilon: float | None) -> float:
-    twentieth = 0.05 * abs(float(result.aggregated.max()))
-    return twentieth if epsilon is None else check_number("epsilon", epsilon, 0)
-
-
 def _metric_name(scoring: Any) -> str | None:
     if scoring is None or isinstance(scoring, str):
         return scoring
@@ -565,6 +562,7 @@ def _selection_facts(subject: _Subject) -> dict[str, Any]:
         "unperturbed_loss": float(result.unperturbed[other] - result.unperturbed[best]),
         "epsilon": subject.epsilon,
         "set_size": len(subject.members),
+        "selected_in_set": subject.in_set,
     }
 
 
@@ -667,8 +665,10 @@ def _capacity_facts(flagged: Flags, is_case: Flags, gamma: float) -> dict[str, f
 
 def _multiplicity_facts(subject: _Subject, group: _Group) -> dict[str, Any]:
     """Return how much, for whom and about whom the set's models disagree."""
-    scores, soft = _member_scores(subject, group)
-    base = int(np.flatnonzero(subject.members == subject.result.best_index)[0])
+    best, members = subject.result.best_index, subject.members.tolist()
+    with_best = members if subject.in_set else [*members, best]
+    scores, soft = _scores([subject.result.models[i] for i in with_best], group)
+    base, scores = scores[with_best.index(best)], scores[: len(members)]
     how: dict[str, Any] = {"base": base, "threshold": subject.threshold}
     names = pd.Index(list(_frame(group.X).index), dtype=object)
     table = multiplicity.multiplicity_table(scores, **how, index=names)
@@ -694,9 +694,8 @@ def _multiplicity_facts(subject: _Subject, group: _Group) -> dict[str, Any]:
     return facts
 
 
-def _member_scores(subject: _Subject, group: _Group) -> tuple[Array, bool]:
-    """Return the set's scores as `rashomon_capacity` takes them; whether they are probabilities."""
-    models = [subject.result.models[i] for i in subject.members]
+def _scores(models: Sequence[Any], group: _Group) -> tuple[Array, bool]:
+    """Return scores as `rashomon_capacity` takes them, and whether they are probabilities."""
     soft = all(hasattr(model, "predict_proba") for model in models)
     scores = np.zeros((len(models), len(group.y), len(group.classes)))
     for q, model in enumerate(models):
@@ -749,7 +748,7 @@ def _performance_facts(subject: _Subject, place: int, group: _Group) -> dict[str
         from_counts=metric,
         by_class=group.classes is not None,
         n_draws=subject.n_resamples,
-        rng=subject.rng(place),
+        rng=np.random.default_rng(child_seed(subject.seed, place)),
     )
     gain = float(scores[best] - scores[other])
     low, high = interval(drawn[0], level, scores[best])

@@ -12,7 +12,7 @@ import numbers
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any, Required, TypedDict, Unpack, overload
 
 import numpy as np
 import pandas as pd
@@ -45,7 +45,7 @@ from pvf._checks import (
     naming,
     shown,
 )
-from pvf._seeds import Seed, seed_sequence
+from pvf._seeds import Seed, child_seed, plain_seed, seed_sequence
 from pvf._types import Array, Flags, Indices, Scorer
 from pvf.exact import METHODS, Method, NoLawError, ScoreLaw, laws_where_known
 from pvf.perturbation import JointPerturbation, fitted_perturbation, sampler_of
@@ -59,52 +59,42 @@ from pvf.validation_result import (
 Scoring = str | Scorer
 Aggregate = float | Callable[[Array], float]
 Laws = tuple[ScoreLaw | None, ...]
+Models = Sequence[Any] | Mapping[str, Any]
+
+
+class _Settings(TypedDict, total=False):
+    """What `perturbation_validation` takes for one scorer and for several alike."""
+
+    perturbation: Required[JointPerturbation]
+    n_sets: int
+    n_replicas: int
+    aggregate: Aggregate
+    tie_break: TieBreak
+    common_noise: bool
+    method: Method
+    random_state: Seed
+    n_jobs: int | None
+    memory_budget: float
+    sample_weight: ArrayLike | None
+    score_params: Mapping[str, Any] | None
+    progress: bool
 
 
 @overload
 def perturbation_validation(
-    models: Sequence[Any] | Mapping[str, Any],
+    models: Models, X: Any, y: ArrayLike, *, scoring: Scoring, **settings: Unpack[_Settings]
+) -> PerturbationValidationResult: ...
+@overload
+def perturbation_validation(
+    models: Models,
     X: Any,
     y: ArrayLike,
     *,
     scoring: Mapping[str, Scoring],
-    perturbation: JointPerturbation,
-    n_sets: int = ...,
-    n_replicas: int = ...,
-    aggregate: Aggregate = ...,
-    tie_break: TieBreak = ...,
-    common_noise: bool = ...,
-    method: Method = ...,
-    random_state: Seed = ...,
-    n_jobs: int | None = ...,
-    memory_budget: float = ...,
-    sample_weight: ArrayLike | None = ...,
-    score_params: Mapping[str, Any] | None = ...,
-    progress: bool = ...,
+    **settings: Unpack[_Settings],
 ) -> PerturbationValidationResults: ...
-@overload
 def perturbation_validation(
-    models: Sequence[Any] | Mapping[str, Any],
-    X: Any,
-    y: ArrayLike,
-    *,
-    scoring: Scoring,
-    perturbation: JointPerturbation,
-    n_sets: int = ...,
-    n_replicas: int = ...,
-    aggregate: Aggregate = ...,
-    tie_break: TieBreak = ...,
-    common_noise: bool = ...,
-    method: Method = ...,
-    random_state: Seed = ...,
-    n_jobs: int | None = ...,
-    memory_budget: float = ...,
-    sample_weight: ArrayLike | None = ...,
-    score_params: Mapping[str, Any] | None = ...,
-    progress: bool = ...,
-) -> PerturbationValidationResult: ...
-def perturbation_validation(
-    models: Sequence[Any] | Mapping[str, Any],
+    models: Models,
     X: Any,
     y: ArrayLike,
     *,
@@ -242,16 +232,16 @@ def perturbation_validation(
     scores = np.full((len(given), len(names), n_sets), np.nan)
     drawn = [q for q in range(len(names)) if any(law[q] is None for law in laws)]
     if drawn:
-        sets = _perturbed_sets(perturbation, X, n_replicas, scorers, budget)
+        sets = PerturbedSets(sampler_of(perturbation, X), n_replicas, scorers)
+        sets = replace(sets, n_rows=sets.rows_per_part(budget))
         own = names if isinstance(models, Mapping) else range(len(names))
         keys = None if common_noise else [own[q] for q in drawn]
         some = [candidates[q] for q in drawn]
         scores[:, drawn] = _all_scores(sets, some, n_sets, seed, keys, n_jobs, budget, progress)
     results = PerturbationValidationResults()
     for s, (metric, one) in enumerate(given.items()):
-        aggregated = _aggregated(scores[s], laws[s], aggregate, names, one)
-        found = scores[s], aggregated, unperturbed[s], laws[s]
-        results[metric] = _result(*found, candidates, names, tie_break, seed)
+        found = scores[s], unperturbed[s], laws[s], candidates, names
+        results[metric] = _result(*found, aggregate, one, tie_break, seed)
     return results if isinstance(scoring, Mapping) else results[""]
 
 
@@ -298,42 +288,6 @@ def _known_laws(
     return laws_where_known(models, X, scorers[0].y, perturbation, metrics, n_replicas)
 
 
-def _perturbed_sets(
-    perturbation: JointPerturbation,
-    X: Any,
-    n_replicas: int,
-    scorers: tuple[BlockScorer, ...],
-    budget: float,
-) -> PerturbedSets:
-    sets = PerturbedSets(sampler_of(perturbation, X), n_replicas, scorers)
-    return replace(sets, n_rows=sets.rows_per_part(budget))
-
-
-def _result(
-    scores: Array,
-    aggregated: Array,
-    unperturbed: Array,
-    laws: Laws,
-    models: Sequence[Any],
-    names: Sequence[str],
-    tie_break: TieBreak,
-    seed: np.random.SeedSequence,
-) -> PerturbationValidationResult:
-    tied = tied_best(aggregated)
-    return PerturbationValidationResult(
-        scores=None if all(laws) else scores,
-        aggregated=aggregated,
-        tied=tied,
-        best_index=break_tie(tied, tie_break, seed),
-        unperturbed=unperturbed,
-        models=tuple(models),
-        names=tuple(names),
-        tie_break=tie_break,
-        seed=seed if seed.spawn_key or not isinstance(seed.entropy, int) else seed.entropy,
-        law=laws,
-    )
-
-
 def _laws(
     known: Sequence[ScoreLaw | NoLawError], names: Sequence[str], method: Method
 ) -> tuple[ScoreLaw | None, ...]:
@@ -344,21 +298,41 @@ def _laws(
     return tuple(None if isinstance(law, NoLawError) else law for law in known)
 
 
-def _aggregated(
-    scores: Array, laws: Laws, aggregate: Aggregate, names: Sequence[str], scoring: Any
-) -> Array:
-    """Return the quantile of each law, and the aggregate of the scores that were drawn."""
-    found = np.empty(len(names))
+def _result(
+    scores: Array,
+    unperturbed: Array,
+    laws: Laws,
+    models: Sequence[Any],
+    names: Sequence[str],
+    aggregate: Aggregate,
+    scoring: Any,
+    tie_break: TieBreak,
+    seed: np.random.SeedSequence,
+) -> PerturbationValidationResult:
+    """Aggregate the laws, and the scores that were drawn, and select."""
+    aggregated = np.empty(len(names))
     drawn = [q for q, law in enumerate(laws) if law is None]
     for q, law in enumerate(laws):
         if law is not None:
             scores[q] = np.nan  # drawn for another scorer
-            found[q] = law.quantile(float(aggregate))  # type: ignore[arg-type]
+            aggregated[q] = law.quantile(float(aggregate))  # type: ignore[arg-type]
     if drawn:
         own = [names[q] for q in drawn]
         _refuse_nan(scores[drawn], scoring, own, "perturbed set {}")
-        found[drawn] = _aggregate(scores[drawn], aggregate, own, scoring)
-    return found
+        aggregated[drawn] = _aggregate(scores[drawn], aggregate, own, scoring)
+    tied = tied_best(aggregated)
+    return PerturbationValidationResult(
+        scores=scores if drawn else None,
+        aggregated=aggregated,
+        tied=tied,
+        best_index=break_tie(tied, tie_break, seed),
+        unperturbed=unperturbed,
+        models=tuple(models),
+        names=tuple(names),
+        tie_break=tie_break,
+        seed=plain_seed(seed),
+        law=laws,
+    )
 
 
 def _named_scorings(scoring: Any) -> dict[str, Any]:
@@ -479,14 +453,13 @@ def set_seed(
         key = (3, *name.tolist(), m)
     elif model is not None:
         key = (1, model, m)
-    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
+    return child_seed(seed, *key)
 
 
 def break_tie(tied: Indices, tie_break: str, seed: np.random.SeedSequence) -> int:
     """Return the one of the tied models that the rule picks."""
     if tie_break == "random":
-        key = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2))
-        return int(np.random.default_rng(key).choice(tied))
+        return int(np.random.default_rng(child_seed(seed, 2)).choice(tied))
     return int(tied[0] if tie_break == "first" else tied[-1])
 
 

@@ -15,6 +15,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn import metrics
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from pvf._types import Array, Scorer
 
@@ -105,9 +108,15 @@ def check_capacity(capacity: ArrayLike) -> Array:
 
 
 def check_number(
-    name: str, value: Any, low: float, high: float = np.inf, *, left_open: bool = False
+    name: str,
+    value: Any,
+    low: float,
+    high: float = np.inf,
+    *,
+    left_open: bool = False,
+    right_open: bool = False,
 ) -> float:
-    """Return one finite number in [low, high], or (low, high]."""
+    """Return one finite number in [low, high], or without the ends that are open."""
     if not _is_real(value):
         raise TypeError(f"{name} must be a number, got {shown(value)}.")
     try:
@@ -120,6 +129,8 @@ def check_number(
         if high != np.inf:
             takes = f"in {'(' if left_open else '['}{low:g}, {high:g}]"
         raise ValueError(f"{name} must be finite and {takes}, got {shown(value)}.")
+    if right_open and number == high:
+        raise ValueError(f"{name} must be below {high:g}, got {high:g}.")
     return number
 
 
@@ -300,6 +311,19 @@ def check_scorer(scoring: Any) -> Scorer:
             "sklearn.metrics.make_scorer or pvf.intervention_efficiency_scorer."
         )
     return cast("Scorer", scoring)
+
+
+def check_fitted(name: str, model: Any) -> None:
+    """Refuse what does not predict, or is not fitted."""
+    if isinstance(model, type) or not hasattr(model, "predict"):
+        raise TypeError(f"{name} must be an estimator with predict, got {shown(model)}.")
+    try:
+        if isinstance(model, BaseEstimator) and hasattr(model, "fit"):
+            check_is_fitted(model)
+    except NotFittedError as error:
+        raise NotFittedError(
+            f"{name} ({type(model).__name__}) is not fitted; fit it on training data."
+        ) from error
 
 
 @contextmanager

@@ -10,29 +10,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtr
+from sklearn import linear_model, preprocessing, svm
 from sklearn.compose import ColumnTransformer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import (
-    LogisticRegression,
-    LogisticRegressionCV,
-    Perceptron,
-    RidgeClassifier,
-    RidgeClassifierCV,
-    SGDClassifier,
-)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import (
-    FunctionTransformer,
-    MaxAbsScaler,
-    MinMaxScaler,
-    OneHotEncoder,
-    OrdinalEncoder,
-    RobustScaler,
-    StandardScaler,
-)
-from sklearn.svm import SVC, LinearSVC
 
 from pvf._bayes import law_of_bayes
 from pvf._ensembles import (
@@ -54,23 +37,23 @@ MOST_LEVELS = 2**14  # combinations of levels that a linear model's law may sum 
 
 LINEAR = (
     LinearDiscriminantAnalysis,
-    LinearSVC,
-    LogisticRegression,
-    LogisticRegressionCV,
-    Perceptron,
-    RidgeClassifier,
-    RidgeClassifierCV,
-    SGDClassifier,
+    svm.LinearSVC,
+    linear_model.LogisticRegression,
+    linear_model.LogisticRegressionCV,
+    linear_model.Perceptron,
+    linear_model.RidgeClassifier,
+    linear_model.RidgeClassifierCV,
+    linear_model.SGDClassifier,
 )
 #: Transformers that make each feature of one column only.
 SEEN_THROUGH = (
-    MaxAbsScaler,
-    MinMaxScaler,
-    OneHotEncoder,
-    OrdinalEncoder,
-    RobustScaler,
+    preprocessing.MaxAbsScaler,
+    preprocessing.MinMaxScaler,
+    preprocessing.OneHotEncoder,
+    preprocessing.OrdinalEncoder,
+    preprocessing.RobustScaler,
     SimpleImputer,
-    StandardScaler,
+    preprocessing.StandardScaler,
 )
 CHANGES = (NominalFlip, OrdinalShift, Misclassification)
 
@@ -175,7 +158,7 @@ def law_of_flags(model: Any, noise: Noise) -> Law:
     """Return how likely a copy of each sample is predicted the second class, and within what."""
     steps, last = _steps(model)
     kind = type(last)
-    is_linear = kind in LINEAR or (kind is SVC and last.kernel == "linear")
+    is_linear = kind in LINEAR or (kind is svm.SVC and last.kernel == "linear")
     if not is_linear and kind not in (*TREES, *FORESTS, *BOOSTED, GaussianNB):
         raise NoLawError(f"no exact law is known for {kind.__name__}")
     inputs = noise.behind(steps) if steps else noise.inputs
@@ -203,7 +186,7 @@ def _check_seen_through(step: Any) -> None:
         inner = [one for _, one in step.steps]
     elif type(step) is ColumnTransformer:
         inner = [one for _, one, _ in step.transformers_]
-    elif type(step) is FunctionTransformer and step.func is None:
+    elif type(step) is preprocessing.FunctionTransformer and step.func is None:
         return  # what a remainder that is passed on becomes
     elif step not in ("passthrough", "drop", None) and type(step) not in SEEN_THROUGH:
         raise NoLawError(f"no exact law is known behind {type(step).__name__}")

@@ -13,12 +13,12 @@ from sklearn import config_context
 
 from pvf._blocks import Replay
 from pvf._types import Array, Flags, Indices, Scorer
+from pvf.intervals import percentiles
 
 
 def interval(draws: Array, level: float, estimate: float) -> tuple[float, float]:
     """Return the middle of the draws, stretched to the estimate where that is an extreme."""
-    tail = (1 - level) / 2
-    low, high = np.quantile(draws, [tail, 1 - tail])
+    low, high = percentiles(draws, level)
     return min(float(low), float(estimate)), max(float(high), float(estimate))
 
 

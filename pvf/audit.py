@@ -33,7 +33,7 @@ from pvf._checks import (
     check_table,
     shown,
 )
-from pvf._seeds import Seed, seed_sequence
+from pvf._seeds import Seed, child_seed, seed_sequence
 from pvf._text import shortened
 from pvf._types import Array, Flags, Indices
 from pvf.intervals import check_confidence
@@ -289,7 +289,7 @@ def audit(
     rows = parts + _bootstraps(labels, n_bootstraps, seed)
     settings = _of_one(scoring, n_sets, n_replicas, aggregate, len(parts))
     tasks = (
-        delayed(_one_choice)(pool, X, labels, part, strengths, settings, _key(seed, 2, place))
+        delayed(_one_choice)(pool, X, labels, part, strengths, settings, child_seed(seed, 2, place))
         for place, part in enumerate(rows)
     )
     silent = not check_bool("progress", progress)
@@ -568,10 +568,6 @@ def _rows(X: Any, rows: Indices) -> Any:
     return X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]
 
 
-def _key(seed: np.random.SeedSequence, *key: int) -> np.random.SeedSequence:
-    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
-
-
 def _pool(models: Any) -> dict[str, Any]:
     """Return the candidates by their names, as texts."""
     named = named_models(models)
@@ -597,10 +593,10 @@ def _random_splits(
     y: NDArray[Any], n_splits: Any, validation_share: Any, seed: np.random.SeedSequence
 ) -> list[Rows]:
     check_integer("n_splits", n_splits, 2)
-    share = check_number("validation_share", validation_share, 0, 1, left_open=True)
-    if share == 1:
-        raise ValueError("validation_share must be below 1, got 1.")
-    state = int(_key(seed, 0).generate_state(1)[0])
+    share = check_number(
+        "validation_share", validation_share, 0, 1, left_open=True, right_open=True
+    )
+    state = int(child_seed(seed, 0).generate_state(1)[0])
     splitter = StratifiedShuffleSplit(n_splits, test_size=share, random_state=state)
     return list(splitter.split(np.zeros(len(y)), y))
 
@@ -626,7 +622,7 @@ def _given_splits(splits: Any, n_rows: int) -> list[Rows]:
 
 def _bootstraps(y: NDArray[Any], n_bootstraps: int, seed: np.random.SeedSequence) -> list[Rows]:
     n_bootstraps = check_integer("n_bootstraps", n_bootstraps, 0)
-    return [_bootstrap(y, _key(seed, 1, b)) for b in range(n_bootstraps)]
+    return [_bootstrap(y, child_seed(seed, 1, b)) for b in range(n_bootstraps)]
 
 
 def _bootstrap(y: NDArray[Any], seed: np.random.SeedSequence) -> Rows:

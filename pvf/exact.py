@@ -22,6 +22,7 @@ from pvf._checks import (
     check_bool,
     check_choice,
     check_column,
+    check_fitted,
     check_integer,
     check_interval,
     check_label,
@@ -497,8 +498,7 @@ def _check_samples(X: Any, n_samples: int | None = None) -> None:
 
 def _check_classifier(model: Any, classes: NDArray[Any] | None = None) -> None:
     """Refuse what does not predict, or predicts other classes than those of ``y``."""
-    if isinstance(model, type) or not hasattr(model, "predict"):
-        raise TypeError(f"model must be a fitted classifier, got {model!r}.")
+    check_fitted("model", model)
     if classes is not None and not np.array_equal(getattr(model, "classes_", ()), classes):
         raise ValueError(f"model must have the classes {classes.tolist()} of y.")
 

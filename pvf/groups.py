@@ -178,7 +178,7 @@ def net_benefit(
     >>> net_benefit(y_true, risk, threshold=0.2, capacity=2)
     0.15
     """
-    t = _threshold("threshold", threshold, 0.0)
+    t = check_number("threshold", threshold, 0, 1, right_open=True)
     room = check_one_room(capacity, capacity_unit)
     people = check_people(y_true, None, y_score, pos_label, sample_weight)
     risk, weight = people.score, people.weight
@@ -188,16 +188,9 @@ def net_benefit(
     within = weight * np.where(risk >= t, chance, 0.0)
     benefit = _benefit(people.case, within, t)
     if threshold_beyond is not None:
-        beyond = _threshold("threshold_beyond", threshold_beyond, t)
+        beyond = check_number("threshold_beyond", threshold_beyond, t, 1, right_open=True)
         benefit += _benefit(people.case, weight * np.where(risk >= beyond, 1 - chance, 0.0), beyond)
     return float(benefit / weight.sum())
-
-
-def _threshold(name: str, value: Any, low: float) -> float:
-    number = check_number(name, value, low, 1)
-    if number == 1:
-        raise ValueError(f"{name} must be below 1, got 1.")
-    return number
 
 
 def _benefit(case: Any, treated: Array, threshold: float) -> float:

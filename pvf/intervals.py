@@ -84,13 +84,14 @@ def intervention_efficiency_interval(
     gamma, level, chosen, rng = _settings(
         capacity, capacity_unit, confidence, method, n_bootstraps, random_state, values
     )
-    people = _with_cases(
+    people = with_cases(
         check_people(y_true, y_pred, y_score, pos_label, sample_weight, values), pos_label
     )
     share = float(share_of(gamma, people.weight.sum()))
     if chosen == "bootstrap":
         drawn = bootstrap_of_people([people], np.array([share]), n_bootstraps, rng)
-        return _percentiles(drawn[:, 0, 0], level)
+        low, high = percentiles(drawn[:, 0, 0], level)
+        return float(low), float(high)
     return profile_of_people(people, share, level, exact=chosen == "exact")
 
 
@@ -161,11 +162,12 @@ def intervention_efficiency_difference_interval(
             one = check_people(
                 y_true, **given, pos_label=pos_label, sample_weight=sample_weight, values=values
             )
-        people.append(_with_cases(one, pos_label))
+        people.append(with_cases(one, pos_label))
     share = share_of(gamma, people[0].weight.sum())
     if chosen == "bootstrap":
         drawn = bootstrap_of_people(people, share[None], n_bootstraps, rng)[..., 0]
-        return _percentiles(drawn[:, 0] - drawn[:, 1], level)
+        low, high = percentiles(drawn[:, 0] - drawn[:, 1], level)
+        return float(low), float(high)
     low, high = _profile_of_difference(
         people[0], people[1], float(share), level, exact=chosen == "exact"
     )
@@ -189,13 +191,11 @@ def _settings(
 
 def check_confidence(confidence: Any, name: str = "confidence") -> float:
     """Return a level above 0 and below 1."""
-    level = check_number(name, confidence, 0, 1, left_open=True)
-    if level == 1:
-        raise ValueError(f"{name} must be below 1, got 1.")
-    return level
+    return check_number(name, confidence, 0, 1, left_open=True, right_open=True)
 
 
-def _with_cases(people: People, pos_label: Any) -> People:
+def with_cases(people: People, pos_label: Any) -> People:
+    """Return people; refuse those without a case."""
     if people.total == 0:
         raise ValueError(
             f"y_true has no positive (pos_label={pos_label!r}): Intervention Efficiency is not "
@@ -359,10 +359,10 @@ def bootstrap_efficiency(
     return counts.intervention_efficiency(tp, fp, n_pos, n_neg, gamma)
 
 
-def _percentiles(drawn: Array, confidence: float) -> tuple[float, float]:
+def percentiles(drawn: Array, confidence: float) -> Array:
+    """Return the two ends of the middle of what was drawn, along the first axis."""
     tail = (1 - confidence) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail])
-    return float(low), float(high)
+    return np.quantile(drawn, [tail, 1 - tail], axis=0)
 
 
 # --- planning -------------------------------------------------------------------------------------

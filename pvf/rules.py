@@ -33,7 +33,7 @@ from pvf._checks import (
     check_scorer,
     shown,
 )
-from pvf._seeds import seed_sequence
+from pvf._seeds import child_seed, seed_sequence
 from pvf._types import Array, Flags, Indices
 from pvf.metrics import count_metric
 from pvf.perturbation import GaussianNoise, Mechanism, NominalFlip, Perturbation
@@ -209,7 +209,7 @@ class Evidence:
 
     def seed(self, *key: int) -> np.random.SeedSequence:
         """Return the seed of one of the things that are drawn."""
-        return np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, *key))
+        return child_seed(self._seed, *key)
 
     @cached_property
     def fitted(self) -> Any:

@@ -18,10 +18,7 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import gen_batches, gen_even_slices
-from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
 from pvf._blocks import (
@@ -35,6 +32,7 @@ from pvf._checks import (
     check_bool,
     check_choice,
     check_column,
+    check_fitted,
     check_integer,
     check_interval,
     check_n_jobs,
@@ -453,7 +451,7 @@ def set_seed(
         key = (3, *name.tolist(), m)
     elif model is not None:
         key = (1, model, m)
-    return child_seed(seed, *key)
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
 
 
 def break_tie(tied: Indices, tie_break: str, seed: np.random.SeedSequence) -> int:
@@ -521,15 +519,7 @@ def _check_models(models: Any) -> tuple[list[str], list[Any]]:
     if not candidates:
         raise ValueError("models must hold at least one fitted estimator, got none.")
     for name, model in zip(names, candidates, strict=True):
-        if isinstance(model, type) or not hasattr(model, "predict"):
-            raise TypeError(f"models: {name!r} must be an estimator with predict, got {model!r}.")
-        try:
-            if isinstance(model, BaseEstimator) and hasattr(model, "fit"):
-                check_is_fitted(model)
-        except NotFittedError as error:
-            raise NotFittedError(
-                f"models: {name!r} ({type(model).__name__}) is not fitted; fit it on training data."
-            ) from error
+        check_fitted(f"models: {name!r}", model)
     return names, candidates
 
 

@@ -82,8 +82,10 @@ def efficiency_by_group(
         of_group = names == name
         cases = float(weight[of_group & case].sum())
         reached = float(treated[of_group & case].sum())
-        list_share = _share_with_interval(of_group, treated, level)
-        recall = _mean_with_interval(of_group & case, weight, treated, level)
+        found, n_places = table_of(of_group, treated)
+        list_share = _with_ends(found / n_places, n_places, level)
+        n_cases = table_of(of_group & case, np.where(of_group & case, weight, 0.0))[1]
+        recall = (np.nan,) * 3 if n_cases == 0 else _with_ends(reached / cases, n_cases, level)
         rows[name] = {
             "people": float(weight[of_group].sum()),
             "cases": cases,
@@ -95,22 +97,8 @@ def efficiency_by_group(
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(index="group")
 
 
-def _share_with_interval(event: Any, weight: Array, level: float) -> tuple[float, float, float]:
-    found, total = table_of(event, weight)
-    return _with_ends(found / total, total, level)
-
-
-def _mean_with_interval(
-    rows: Any, weight: Array, treated: Array, level: float
-) -> tuple[float, float, float]:
-    """Return the mean chance of some people, as a share of so many equal ones."""
-    total = table_of(rows, np.where(rows, weight, 0.0))[1]
-    if total == 0:
-        return np.nan, np.nan, np.nan
-    return _with_ends(float(treated[rows].sum() / weight[rows].sum()), total, level)
-
-
 def _with_ends(share: float, total: float, level: float) -> tuple[float, float, float]:
+    """Return a share of so many people with its Jeffreys interval."""
     root = signed_root(level)
     low, high = shares_at(share * total, total, np.array([-root, root]))
     return share, min(float(low), share), max(float(high), share)

@@ -484,10 +484,8 @@ def _flagged_second(
         try:
             _check_classifier(model, classes)
             found.append(law_of_flags(model, noise))
-        except NoLawError as error:
-            found.append(error)
-        except ValueError as error:  # a classifier of other classes
-            found.append(NoLawError(str(error)))
+        except ValueError as error:  # no law, or a classifier of other classes
+            found.append(error if isinstance(error, NoLawError) else NoLawError(str(error)))
     return found
 
 

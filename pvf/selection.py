@@ -19,6 +19,7 @@ from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import StratifiedKFold, cross_val_score, train_test_split
 
+from pvf._blocks import one_number
 from pvf._checks import (
     check_choice,
     check_column,
@@ -148,11 +149,7 @@ def holdout_criterion(
     0.9
     """
     check_scorer(scoring)
-    share = check_number("validation_share", validation_share, -np.inf)
-    if share <= 0:
-        raise ValueError(f"validation_share must lie in (0, 1), got {share:g}.")
-    if share >= 1:
-        raise ValueError(f"validation_share must be below 1, got {share:g}.")
+    check_number("validation_share", validation_share, 0, 1, left_open=True, right_open=True)
     check_integer("random_state", random_state, 0, _LARGEST_SEED)
     return _Holdout(scoring, validation_share, random_state)
 
@@ -365,7 +362,7 @@ def rank_models(
     for criterion, score_of in criteria.items():
         for name, model in named.items():
             start = time.perf_counter()
-            score = _one_score(criterion, name, score_of(clone(model), X, y))
+            score = one_number(f"criteria: {criterion!r}", score_of(clone(model), X, y))
             rows.append((criterion, name, score, time.perf_counter() - start))
     table = pd.DataFrame(rows, columns=["criterion", "model", "score", "seconds"])
     if table["score"].isna().any():
@@ -399,11 +396,3 @@ def _check_criteria(criteria: Any) -> None:
     for name, score_of in criteria.items():
         if not callable(score_of):
             raise TypeError(f"criteria: {name!r} must be a callable, got {shown(score_of)}.")
-
-
-def _one_score(criterion: Any, model: Any, value: Any) -> float:
-    if np.ndim(value) != 0 or np.asarray(value).dtype.kind not in "biuf":
-        raise ValueError(
-            f"criteria: {criterion!r} must return one number, got {shown(value)} for {model!r}."
-        )
-    return float(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
@@ -43,6 +44,15 @@ _NEGLIGIBLE = 1e-14  # chance of a box or of a term's value that is left out, an
 
 class NoLawError(ValueError):
     """No exact law is known for a model, a mechanism or a metric."""
+
+
+def combinations(levels: Sequence[tuple[Array, Array]], start: Array) -> Iterator[Law]:
+    """Yield each sample's chance of each combination of levels, and its sum with their values."""
+    for picked in itertools.product(*(range(len(values)) for values, _ in levels)):
+        chance, total = np.ones(len(start)), start
+        for (values, chances), k in zip(levels, picked, strict=True):
+            chance, total = chance * chances[:, k], total + values[k]
+        yield chance, total
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from functools import cached_property
 from typing import Any
 
@@ -26,6 +25,7 @@ from pvf._ensembles import (
     Law,
     Levels,
     NoLawError,
+    combinations,
     law_of_trees,
 )
 from pvf._types import Array, Indices
@@ -222,10 +222,6 @@ def _linear(model: Any, values: Array, levels: Levels, scale: Array) -> Array:
             "linear model's law is summed over"
         )
     found = np.zeros(len(values))
-    for picked in itertools.product(*(range(len(v)) for v, _ in moved.values())):
-        chance, shifted = np.ones(len(values)), margin
-        for (sums, probability), k in zip(moved.values(), picked, strict=True):
-            chance = chance * probability[:, k]
-            shifted = shifted + sums[k]
+    for chance, shifted in combinations(list(moved.values()), margin):
         found += chance * (ndtr(shifted / spread) if spread else shifted > 0)
     return np.clip(found, 0, 1)

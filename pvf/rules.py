@@ -8,6 +8,7 @@ and shared by all rules. A new rule is one class with a method ``scores``.
 from __future__ import annotations
 
 import functools
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -145,6 +146,19 @@ def _perturbation(X: Any, sigma: float, flip_probability: float) -> Perturbation
     return Perturbation(mechanisms).fit(X)
 
 
+def _kept(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let evidence compute what a method returns once for each of its arguments."""
+    signature = inspect.signature(method)
+
+    @functools.wraps(method)
+    def kept(self: Evidence, *args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(self, *args, **kwargs)
+        given.apply_defaults()
+        return self.kept((method.__name__, *given.args[1:]), lambda: method(*given.args))
+
+    return kept
+
+
 class Evidence:
     """What rules may look at: candidates, a training and a validation part.
 
@@ -258,13 +272,11 @@ class Evidence:
         """Probabilities of a case on the training part."""
         return self.candidates.probability(self.fitted, self.X_train)
 
+    @_kept
     def noisy(self, sigma: float, part: str = "val") -> Array:
         """Return the probabilities of a flag on the perturbed validation (or training) rows."""
         X, key = (self.X_val, 1) if part == "val" else (self.X_train, 2)
-        return self.kept(
-            ("noisy", sigma, part),
-            lambda: self.candidates.flag_probability(self.fitted, X, sigma, self.seed(key)),
-        )
+        return self.candidates.flag_probability(self.fitted, X, sigma, self.seed(key))
 
     def _folds(self, y: Flags, n_splits: int, repeat: int) -> list[Indices]:
         least = min(int(y.sum()), int((~y).sum()))
@@ -274,76 +286,61 @@ class Evidence:
         folds = StratifiedKFold(n_splits, shuffle=True, random_state=seed)
         return [test for _, test in folds.split(np.zeros(len(y)), y)]
 
+    @_kept
     def folds(self, n_splits: int, repeat: int = 0) -> list[tuple[Indices, Any]]:
         """Return each fold's rows of the whole cohort, and the candidates fitted on the others."""
+        found = []
+        for number, test in enumerate(self._folds(self.y, n_splits, repeat)):
+            rest = np.setdiff1d(np.arange(len(self.y)), test)
+            seed = self.seed(4, repeat, number)
+            found.append((test, self.candidates.fit(_rows(self.X, rest), self.y[rest], seed)))
+        return found
 
-        def fit() -> list[tuple[Indices, Any]]:
-            found = []
-            for number, test in enumerate(self._folds(self.y, n_splits, repeat)):
-                rest = np.setdiff1d(np.arange(len(self.y)), test)
-                seed = self.seed(4, repeat, number)
-                found.append((test, self.candidates.fit(_rows(self.X, rest), self.y[rest], seed)))
-            return found
-
-        return self.kept(("folds", n_splits, repeat), fit)
-
+    @_kept
     def fold_flags(self, n_splits: int, repeat: int = 0) -> Flags:
         """Return whom the candidates flag that were fitted without that person's fold."""
+        found = np.empty((len(self.candidates.complexity), len(self.y)), dtype=bool)
+        for test, fitted in self.folds(n_splits, repeat):
+            found[:, test] = self.candidates.probability(fitted, _rows(self.X, test)) > 0.5
+        return found
 
-        def flag() -> Flags:
-            parts = self.folds(n_splits, repeat)
-            found = np.empty((len(self.candidates.complexity), len(self.y)), dtype=bool)
-            for test, fitted in parts:
-                found[:, test] = self.candidates.probability(fitted, _rows(self.X, test)) > 0.5
-            return found
-
-        return self.kept(("flags", n_splits, repeat), flag)
-
+    @_kept
     def fold_noisy(self, sigma: float, n_splits: int) -> Array:
         """Return the probabilities of a flag on perturbed rows, each by its fold's candidates."""
+        found = np.empty((len(self.candidates.complexity), len(self.y)))
+        for number, (test, fitted) in enumerate(self.folds(n_splits)):
+            found[:, test] = self.candidates.flag_probability(
+                fitted, _rows(self.X, test), sigma, self.seed(5, number)
+            )
+        return found
 
-        def compute() -> Array:
-            found = np.empty((len(self.candidates.complexity), len(self.y)))
-            for number, (test, fitted) in enumerate(self.folds(n_splits)):
-                found[:, test] = self.candidates.flag_probability(
-                    fitted, _rows(self.X, test), sigma, self.seed(5, number)
-                )
-            return found
-
-        return self.kept(("fold noisy", sigma, n_splits), compute)
-
+    @_kept
     def rotations(self, n_splits: int) -> list[tuple[Indices, Indices, Any, Flags]]:
         """Return splits of the training part in three: rows to choose on, rows to judge on.
 
         With each come the candidates, fitted on all other training rows, and whom of the rows to
         judge on they flag. Every training row is judged once.
         """
+        parts, found = self._folds(self.y_train, n_splits, 0), []
+        for number, judge in enumerate(parts):
+            choose = parts[(number + 1) % n_splits]
+            rest = np.setdiff1d(np.arange(len(self.y_train)), np.concatenate([judge, choose]))
+            fitted = self.candidates.fit(
+                _rows(self.X_train, rest), self.y_train[rest], self.seed(6, number)
+            )
+            seen = self.candidates.probability(fitted, _rows(self.X_train, judge))
+            found.append((choose, judge, fitted, seen > 0.5))
+        return found
 
-        def fit() -> list[tuple[Indices, Indices, Any, Flags]]:
-            parts, found = self._folds(self.y_train, n_splits, 0), []
-            for number, judge in enumerate(parts):
-                choose = parts[(number + 1) % n_splits]
-                rest = np.setdiff1d(np.arange(len(self.y_train)), np.concatenate([judge, choose]))
-                fitted = self.candidates.fit(
-                    _rows(self.X_train, rest), self.y_train[rest], self.seed(6, number)
-                )
-                seen = self.candidates.probability(fitted, _rows(self.X_train, judge))
-                found.append((choose, judge, fitted, seen > 0.5))
-            return found
-
-        return self.kept(("rotations", n_splits), fit)
-
+    @_kept
     def rotation_noisy(self, sigma: float, n_splits: int) -> list[Array]:
         """Return, for each rotation, the probabilities of a flag on its perturbed rows."""
-        return self.kept(
-            ("rotation noisy", sigma, n_splits),
-            lambda: [
-                self.candidates.flag_probability(
-                    fitted, _rows(self.X_train, choose), sigma, self.seed(7, number)
-                )
-                for number, (choose, _, fitted, _) in enumerate(self.rotations(n_splits))
-            ],
-        )
+        return [
+            self.candidates.flag_probability(
+                fitted, _rows(self.X_train, choose), sigma, self.seed(7, number)
+            )
+            for number, (choose, _, fitted, _) in enumerate(self.rotations(n_splits))
+        ]
 
 
 def _rows(X: Any, rows: Indices) -> Any:

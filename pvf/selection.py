@@ -24,6 +24,7 @@ from pvf._checks import (
     check_choice,
     check_column,
     check_integer,
+    check_interval,
     check_number,
     check_samples,
     check_scorer,
@@ -149,7 +150,8 @@ def holdout_criterion(
     0.9
     """
     check_scorer(scoring)
-    check_number("validation_share", validation_share, 0, 1, left_open=True, right_open=True)
+    check_interval("validation_share", validation_share, 0, 1, left_open=True)
+    check_number("validation_share", validation_share, 0, 1, right_open=True)
     check_integer("random_state", random_state, 0, _LARGEST_SEED)
     return _Holdout(scoring, validation_share, random_state)
 

@@ -122,8 +122,7 @@ def scores_on(scorers: Sequence[BlockScorer], models: Sequence[Any], X: Any, n_s
     """Return scores of shape (n_scorers, n_models, n_sets), with one prediction a model."""
     n_rows = (X.shape[0] if hasattr(X, "shape") else len(X)) // n_sets
     places = [slice(m * n_rows, (m + 1) * n_rows) for m in range(n_sets)]
-    rows = X.iloc if isinstance(X, pd.DataFrame) else X
-    sets = [(place, X if n_sets == 1 else rows[place]) for place in places]
+    sets = [(place, X if n_sets == 1 else rows_of(X, place)) for place in places]
     scores = np.empty((len(scorers), len(models), n_sets))
     for q, model in enumerate(models):
         replay = Replay(model, X)
@@ -240,6 +239,11 @@ class Replay:
             return [one[rows] for one in found] if isinstance(found, list) else found[rows]
 
         return respond
+
+
+def rows_of(X: Any, rows: Any) -> Any:
+    """Return some rows of a frame or an array."""
+    return X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]
 
 
 def one_number(name: str, value: Any) -> float:

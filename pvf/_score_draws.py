@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn import config_context
 
-from pvf._blocks import Replay
+from pvf._blocks import Replay, rows_of
 from pvf._types import Array, Flags, Indices, Scorer
 from pvf.intervals import percentiles
 
@@ -73,12 +73,13 @@ def _resampled(
     rng: np.random.Generator,
 ) -> Array:
     """Return scores on bootstrap resamples of the rows within each part."""
+    X = X if isinstance(X, pd.DataFrame) else np.asarray(X)
     replays = [Replay(model, X) for model in models]
     scores = np.empty((len(models), n_draws))
     with config_context(assume_finite=True, skip_parameter_validation=True):  # checked before
         for b in range(n_draws):
             rows = np.concatenate([rng.choice(part, len(part)) for part in parts])
-            X_drawn = X.iloc[rows] if isinstance(X, pd.DataFrame) else np.asarray(X)[rows]
+            X_drawn = rows_of(X, rows)
             for q, replay in enumerate(replays):
                 replay.part, replay.rows = X_drawn, rows
                 scores[q, b] = scorer(replay, X_drawn, y[rows])

@@ -11,7 +11,7 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from types import NoneType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import resample
 from tqdm import tqdm
 
+from pvf._blocks import rows_of
 from pvf._checks import (
     check_bool,
     check_finite,
@@ -33,7 +34,7 @@ from pvf._checks import (
     check_table,
     shown,
 )
-from pvf._seeds import Seed, child_seed, seed_sequence
+from pvf._seeds import Seed, child_seed, plain_seed, seed_sequence
 from pvf._text import shortened
 from pvf._types import Array, Flags, Indices
 from pvf.intervals import check_confidence
@@ -274,13 +275,11 @@ def audit(
     X = check_table("X", X)
     strengths = _strengths(perturbation, factors, X)
     check_confidence(confidence)
-    of_card = {
-        "scoring": scoring,
-        "epsilon": None if epsilon is None else check_number("epsilon", epsilon, 0),
-        "capacity": None
-        if capacity is None
-        else check_number("capacity", capacity, 0, 1, left_open=True),
-    }
+    if epsilon is not None:
+        check_number("epsilon", epsilon, 0)
+    if capacity is not None:
+        check_number("capacity", capacity, 0, 1, left_open=True)
+    of_card = {"scoring": scoring, "epsilon": epsilon, "capacity": capacity}
     seed = seed_sequence(random_state)
     if splits is None:
         parts = _random_splits(labels, n_splits, validation_share, seed)
@@ -321,7 +320,7 @@ def _one_choice(
     seed: np.random.SeedSequence,
 ) -> _OneChoice:
     """Fit the candidates on some rows, and score them on others at each strength."""
-    (X_train, y_train), (X_val, y_val) = ((_rows(X, part), y[part]) for part in rows)
+    (X_train, y_train), (X_val, y_val) = ((rows_of(X, part), y[part]) for part in rows)
     models = {name: clone(model).fit(X_train, y_train) for name, model in pool.items()}
     found = {
         factor: perturbation_validation(
@@ -419,9 +418,9 @@ def _choices(found: Sequence[_OneChoice], n_splits: int) -> pd.DataFrame:
 
 def _ranking(result: PerturbationValidationResult, choices: pd.DataFrame) -> pd.DataFrame:
     table = result.to_frame()[["aggregated", "unperturbed", "tied", "selected"]]
-    for place, column in ((1, "aggregated"), (3, "unperturbed")):
-        rank = table[column].round(9).rank(ascending=False, method="min").astype(int)
-        table.insert(place, "rank" if place == 1 else "unperturbed_rank", rank)
+    ranks = table[["aggregated", "unperturbed"]].round(9).rank(ascending=False, method="min").astype(int)
+    table.insert(1, "rank", ranks["aggregated"])
+    table.insert(3, "unperturbed_rank", ranks["unperturbed"])
     for kind in ("split", "bootstrap"):
         chosen = choices["pvf"][choices.index.get_level_values("kind") == kind]
         table[f"in_{kind}s"] = [float((chosen == name).mean()) for name in table.index]
@@ -436,9 +435,9 @@ def _differences(
     found: dict[str, Array] = {}
     for prefix, scores in (("", plain), ("pvf_", pvf)):
         lead = scores[:, [result.best_index]] - scores
-        low, high = resampled_interval(lead, ratio, confidence)
-        found |= {f"{prefix}difference": lead.mean(axis=0)}
-        found |= {f"{prefix}low": low, f"{prefix}high": high}
+        found[f"{prefix}difference"] = lead.mean(axis=0)
+        ends = resampled_interval(lead, ratio, confidence)
+        found[f"{prefix}low"], found[f"{prefix}high"] = ends
     table = pd.DataFrame(found, index=pd.Index(result.names, name="model"))
     order = np.argsort(-result.aggregated, kind="stable")
     return table.iloc[order[order != result.best_index]]
@@ -475,7 +474,7 @@ def result_over_splits(
         models=tuple(models.values()),
         names=tuple(names),
         tie_break="first",
-        seed=seed if isinstance(seed, int) or seed.spawn_key else cast("int", seed.entropy),
+        seed=seed if isinstance(seed, int) else plain_seed(seed),
     )
     levels = pd.DataFrame(rows, columns=["level", "choice", "score", "n_tied"])
     return result, levels.set_index("level")
@@ -562,10 +561,6 @@ def resampled_interval(
 
 
 # --- rows ---------------------------------------------------------------------------------------
-
-
-def _rows(X: Any, rows: Indices) -> Any:
-    return X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]
 
 
 def _pool(models: Any) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
+from pvf._blocks import rows_of
 from pvf._checks import (
     check_bool,
     check_choice,
@@ -293,7 +294,7 @@ class Evidence:
         for number, test in enumerate(self._folds(self.y, n_splits, repeat)):
             rest = np.setdiff1d(np.arange(len(self.y)), test)
             seed = self.seed(4, repeat, number)
-            found.append((test, self.candidates.fit(_rows(self.X, rest), self.y[rest], seed)))
+            found.append((test, self.candidates.fit(rows_of(self.X, rest), self.y[rest], seed)))
         return found
 
     @_kept
@@ -301,7 +302,7 @@ class Evidence:
         """Return whom the candidates flag that were fitted without that person's fold."""
         found = np.empty((len(self.candidates.complexity), len(self.y)), dtype=bool)
         for test, fitted in self.folds(n_splits, repeat):
-            found[:, test] = self.candidates.probability(fitted, _rows(self.X, test)) > 0.5
+            found[:, test] = self.candidates.probability(fitted, rows_of(self.X, test)) > 0.5
         return found
 
     @_kept
@@ -310,7 +311,7 @@ class Evidence:
         found = np.empty((len(self.candidates.complexity), len(self.y)))
         for number, (test, fitted) in enumerate(self.folds(n_splits)):
             found[:, test] = self.candidates.flag_probability(
-                fitted, _rows(self.X, test), sigma, self.seed(5, number)
+                fitted, rows_of(self.X, test), sigma, self.seed(5, number)
             )
         return found
 
@@ -326,9 +327,9 @@ class Evidence:
             choose = parts[(number + 1) % n_splits]
             rest = np.setdiff1d(np.arange(len(self.y_train)), np.concatenate([judge, choose]))
             fitted = self.candidates.fit(
-                _rows(self.X_train, rest), self.y_train[rest], self.seed(6, number)
+                rows_of(self.X_train, rest), self.y_train[rest], self.seed(6, number)
             )
-            seen = self.candidates.probability(fitted, _rows(self.X_train, judge))
+            seen = self.candidates.probability(fitted, rows_of(self.X_train, judge))
             found.append((choose, judge, fitted, seen > 0.5))
         return found
 
@@ -337,14 +338,10 @@ class Evidence:
         """Return, for each rotation, the probabilities of a flag on its perturbed rows."""
         return [
             self.candidates.flag_probability(
-                fitted, _rows(self.X_train, choose), sigma, self.seed(7, number)
+                fitted, rows_of(self.X_train, choose), sigma, self.seed(7, number)
             )
             for number, (choose, _, fitted, _) in enumerate(self.rotations(n_splits))
         ]
-
-
-def _rows(X: Any, rows: Indices) -> Any:
-    return X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]
 
 
 def mean_log_loss(probability: Array, y: Flags) -> Array:

@@ -99,8 +99,8 @@ class PerturbationValidationResult:
 
     def _check_laws(self, n_models: int) -> None:
         """Fill in what is left out, and refuse models that have neither scores nor a law."""
-        is_tuple = isinstance(self.law, tuple)
-        if not is_tuple or len(self.law) not in (0, n_models) or not all(map(_is_law, self.law)):
+        is_tuple = isinstance(self.law, tuple) and len(self.law) in (0, n_models)
+        if not (is_tuple and all(law is None or hasattr(law, "quantile") for law in self.law)):
             raise TypeError(
                 f"law must be a tuple of {n_models}, ScoreLaws or None, got {shown(self.law)}."
             )
@@ -155,10 +155,13 @@ class PerturbationValidationResult:
 
     def _leaders(self, most: int) -> pd.DataFrame:
         """Return the table's first rows, the selected model on top, to three digits."""
+        return self.to_frame().iloc[self._order[:most]].drop(columns=["min", "max"]).round(3)
+
+    @property
+    def _order(self) -> Indices:
+        """The models, best first, the selected one before those that it ties with."""
         selected = np.arange(len(self.names)) == self.best_index
-        order = np.lexsort((-self.aggregated, ~selected))[:most]
-        shown = self.to_frame().iloc[order].drop(columns=["min", "max"])
-        return shown.round(3)
+        return np.lexsort((-self.aggregated, ~selected))
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a model: its scores in summary, whether it ties, whether it is selected.
@@ -236,8 +239,7 @@ class PerturbationValidationResult:
             aggregated score, a cross the unperturbed one. Infinite scores are left out.
         """
         check_integer("n_models", n_models, 1)
-        selected = np.arange(len(self.names)) == self.best_index  # before those that it ties with
-        shown = np.lexsort((-self.aggregated, ~selected))[:n_models]
+        shown = self._order[:n_models]
         height = 0.32 * len(shown) + 1.2
         ax = check_axes(ax) or plotting.new_axes(figsize=(6.8, height))
         rows = np.arange(len(shown))[::-1]
@@ -287,10 +289,6 @@ class PerturbationValidationResults(dict[str, PerturbationValidationResult]):
 
     def _repr_html_(self) -> str:
         return "".join(f"<h4>{html.escape(n)}</h4>{r._repr_html_()}" for n, r in self.items())
-
-
-def _is_law(law: Any) -> bool:
-    return law is None or hasattr(law, "quantile")
 
 
 def _scores(

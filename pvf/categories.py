@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -24,13 +25,17 @@ from pvf.mechanisms import (
 )
 
 
+@dataclass(eq=False, repr=False)
 class _CategoryChange(CellMechanism):
     """What flips and shifts share: levels learnt by `fit`, and one uniform draw a cell."""
 
+    probability: float
     source = "random"
     strength = "probability"
-    probability: float
-    levels_: pd.Index
+
+    def __post_init__(self) -> None:
+        """Check the arguments."""
+        check_number("probability", self.probability, 0, 1)
 
     def fit(self, column: ArrayLike) -> Self:
         """Learn the levels from training data.
@@ -87,18 +92,15 @@ class _CategoryChange(CellMechanism):
                 f"The column holds {unseen}, not seen at fit; {type(self).__name__} knows "
                 f"{self.levels_.tolist()}."
             )
-        return functools.partial(self._changed_levels, codes)
+        return functools.partial(self._changed, codes)
 
     def _refuse_missing(self, series: pd.Series) -> None:
         n_infinite = np.isinf(series).sum() if pd.api.types.is_float_dtype(series) else 0
         n_missing = int(series.isna().sum() + n_infinite)
         refuse_missing(type(self).__name__, n_missing, "finite values, none missing")
 
-    def _changed_levels(self, codes: Indices, draws: Array) -> NDArray:
-        return self._level_values[self._changed_codes(codes, draws)]
-
-    def _changed_codes(self, codes: Indices, draws: Array) -> Indices:
-        """Return the levels' numbers after the change, of the draws' shape."""
+    def _changed(self, codes: Indices, draws: Array) -> NDArray:
+        """Return the levels after the change, of the draws' shape."""
         changed = np.broadcast_to(codes, draws.shape).copy()
         leaves = draws < self.probability
         origin = changed[leaves]
@@ -109,7 +111,7 @@ class _CategoryChange(CellMechanism):
             here = origin == code
             target[here] = np.searchsorted(self._borders[code], picks[here], side="right")
         changed[leaves] = target
-        return changed
+        return self._level_values[changed]
 
     def transition_probabilities(self) -> Array:
         """Return the probability of each perturbed level, given the level as it is.
@@ -159,10 +161,6 @@ class NominalFlip(_CategoryChange):
     array([['b', 'a', 'a']], dtype=object)
     """
 
-    def __init__(self, probability: float) -> None:
-        check_number("probability", probability, 0, 1)
-        self.probability = probability
-
     def __repr__(self) -> str:
         return f"NominalFlip({self.probability:g})"
 
@@ -174,6 +172,7 @@ class NominalFlip(_CategoryChange):
         return (1 - np.eye(n_levels)) / (n_levels - 1)
 
 
+@dataclass(eq=False, repr=False)
 class OrdinalShift(_CategoryChange):
     r"""Move an ordinal value along its order, to near levels more often than to far ones.
 
@@ -206,31 +205,22 @@ class OrdinalShift(_CategoryChange):
     array([['mid', 'mid']], dtype=object)
     """
 
-    def __init__(
-        self,
-        probability: float,
-        decay: float,
-        *,
-        order: Sequence[Any] | None = None,
-        values: Sequence[float] | None = None,
-    ) -> None:
-        check_number("probability", probability, 0, 1)
-        check_number("decay", decay, 0)
-        self.probability, self.decay = probability, decay
-        _check_order(order, values)
-        self.order = order
-        self.values = values
+    decay: float
+    order: Sequence[Any] | None = field(default=None, kw_only=True)
+    values: Sequence[float] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Check the arguments."""
+        super().__post_init__()
+        check_number("decay", self.decay, 0)
+        _check_order(self.order, self.values)
 
     def __repr__(self) -> str:
         return f"OrdinalShift({self.probability:g}, {self.decay:g})"
 
     def _learn_levels(self, series: pd.Series) -> pd.Index:
         if self.order is not None:
-            levels = pd.Index(list(self.order), dtype=object)
-            unknown = [value for value in pd.unique(series) if value not in levels]
-            if unknown:
-                raise ValueError(f"The column holds {unknown}, which order does not name.")
-            return levels
+            return _naming_all(series, pd.Index(list(self.order), dtype=object), "order")
         is_category = isinstance(series.dtype, pd.CategoricalDtype)
         has_order = series.cat.ordered if is_category else pd.api.types.is_numeric_dtype(series)
         if not has_order:
@@ -306,10 +296,7 @@ class Misclassification(_CategoryChange):
         return type(self)(wrong + np.diag(np.maximum(right, 0)), list(self._names))
 
     def _learn_levels(self, series: pd.Series) -> pd.Index:
-        unknown = [value for value in pd.unique(series) if value not in self._names]
-        if unknown:
-            raise ValueError(f"The column holds {unknown}, which matrix does not name.")
-        return self._names
+        return _naming_all(series, self._names, "matrix")
 
     def _leaving_probabilities(self) -> Array:
         return self._moves
@@ -340,6 +327,14 @@ def _named_matrix(matrix: Any, levels: Any) -> tuple[pd.Index, Array]:
     if table.shape != (len(names), len(names)):
         raise ValueError(f"matrix must have shape {(len(names),) * 2}, got {table.shape}.")
     return names, table
+
+
+def _naming_all(series: pd.Series, levels: pd.Index, source: str) -> pd.Index:
+    """Return levels; refuse those that do not name all values of a column."""
+    unknown = [value for value in pd.unique(series) if value not in levels]
+    if unknown:
+        raise ValueError(f"The column holds {unknown}, which {source} does not name.")
+    return levels
 
 
 def _levels_of(series: pd.Series) -> pd.Index:

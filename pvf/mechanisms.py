@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeGuard, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -73,6 +74,7 @@ class CellMechanism(Settings, ABC):
 
     source: ClassVar[str]  # the Generator's method that draws the numbers
     strength: ClassVar[str]  # the argument that says how strong the perturbation is
+    joint: ClassVar[bool] = False  # whether it perturbs several columns together
 
     def scaled(self, factor: float) -> Self:
         """Return a new mechanism, ``factor`` times as strong; a probability ends at 1.
@@ -101,14 +103,14 @@ class CellMechanism(Settings, ABC):
 
         Parameters
         ----------
-        column : array-like of shape (n_samples,)
+        column : array-like of shape (n_samples,); of a joint mechanism a table
         size : int
             Number of copies.
         rng : numpy Generator
 
         Returns
         -------
-        ndarray of shape (size, n_samples)
+        ndarray of shape (size, n_samples), or that of so many tables
             Of the column's own kind of values; noise makes whole numbers float64.
 
         Raises
@@ -120,9 +122,9 @@ class CellMechanism(Settings, ABC):
         """
         check_integer("size", size, 1)
         check_rng(rng)
-        series = values_of(column)
-        transform = self.prepare(series)
-        return transform(getattr(rng, self.source)((size, len(series))))
+        given = column if self.joint else values_of(column)
+        transform = self.prepare(given)
+        return transform(getattr(rng, self.source)((size, *np.shape(given))))
 
     @abstractmethod
     def prepare(self, column: ArrayLike) -> Callable[[Array], NDArray]:
@@ -140,13 +142,24 @@ class CellMechanism(Settings, ABC):
         """
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class _Noise(CellMechanism):
     """What adds noise to numbers: a spread for each value, times one standard draw a cell."""
 
     source = "standard_normal"
-    low: float | None
-    high: float | None
-    at_bounds: AtBounds
+    low: float | None = None
+    high: float | None = None
+    at_bounds: AtBounds = "reflect"
+
+    def __post_init__(self) -> None:
+        """Check the arguments."""
+        check_number(self.strength, getattr(self, self.strength), 0)
+        for name in ("low", "high"):
+            if getattr(self, name) is not None:
+                check_number(name, getattr(self, name), -np.inf)
+        if self._limits[0] >= self._limits[1]:
+            raise ValueError(f"low must be below high, got {self.low!r} and {self.high!r}.")
+        check_choice("at_bounds", self.at_bounds, ("reflect", "truncate"))
 
     def __repr__(self) -> str:
         bounds = {"low": self.low, "high": self.high}
@@ -154,16 +167,6 @@ class _Noise(CellMechanism):
         how = [f"at_bounds={self.at_bounds!r}"] if self.at_bounds != "reflect" else []
         strength = f"{float(getattr(self, self.strength)):g}"
         return f"{type(self).__name__}({', '.join([strength, *given, *how])})"
-
-    def _set_bounds(self, low: float | None, high: float | None, at_bounds: AtBounds) -> None:
-        limits = [
-            -np.inf if low is None else check_number("low", low, -np.inf),
-            np.inf if high is None else check_number("high", high, -np.inf),
-        ]
-        if limits[0] >= limits[1]:
-            raise ValueError(f"low must be below high, got {low!r} and {high!r}.")
-        check_choice("at_bounds", at_bounds, ("reflect", "truncate"))
-        self.low, self.high, self.at_bounds = low, high, at_bounds
 
     @property
     def _limits(self) -> tuple[float, float]:
@@ -239,6 +242,7 @@ class _Noise(CellMechanism):
         return values
 
 
+@dataclass(eq=False, repr=False)
 class GaussianNoise(_Noise):
     """Add independent noise from N(0, scale²) to a numeric feature.
 
@@ -267,24 +271,14 @@ class GaussianNoise(_Noise):
     np.True_
     """
 
+    scale: float
     strength = "scale"
-
-    def __init__(
-        self,
-        scale: float,
-        *,
-        low: float | None = None,
-        high: float | None = None,
-        at_bounds: AtBounds = "reflect",
-    ) -> None:
-        check_number("scale", scale, 0)
-        self.scale = scale
-        self._set_bounds(low, high, at_bounds)
 
     def _spread(self, values: NDArray) -> float:  # noqa: ARG002
         return float(self.scale)
 
 
+@dataclass(eq=False, repr=False)
 class RelativeNoise(_Noise):
     """Add noise in proportion to the value: x' = x + share·abs(x)·Z, Z standard normal.
 
@@ -303,24 +297,14 @@ class RelativeNoise(_Noise):
            [ 1.01, 94.64,  0.  ]])
     """
 
+    share: float
     strength = "share"
-
-    def __init__(
-        self,
-        share: float,
-        *,
-        low: float | None = None,
-        high: float | None = None,
-        at_bounds: AtBounds = "reflect",
-    ) -> None:
-        check_number("share", share, 0)
-        self.share = share
-        self._set_bounds(low, high, at_bounds)
 
     def _spread(self, values: NDArray) -> NDArray:
         return float(self.share) * np.abs(values.astype(np.float64, copy=False))
 
 
+@dataclass(eq=False, repr=False)
 class RoundingError(_Noise):
     """Undo the rounding of a value that is known to the nearest ``step``.
 
@@ -342,20 +326,9 @@ class RoundingError(_Noise):
            [117.7, 122.6]])
     """
 
+    step: float
     source = "random"
     strength = "step"
-
-    def __init__(
-        self,
-        step: float,
-        *,
-        low: float | None = None,
-        high: float | None = None,
-        at_bounds: AtBounds = "reflect",
-    ) -> None:
-        check_number("step", step, 0)
-        self.step = step
-        self._set_bounds(low, high, at_bounds)
 
     def _spread(self, values: NDArray) -> float:  # noqa: ARG002
         return float(self.step) / 2
@@ -421,12 +394,6 @@ class CorrelatedNoise(CellMechanism):
         self._table(column)
         return self
 
-    def sample(self, column: Any, size: int, rng: np.random.Generator) -> NDArray:
-        """Return ``size`` perturbed copies of a table, of shape (size, n_samples, n_columns)."""
-        check_integer("size", size, 1)
-        check_rng(rng)
-        return self.prepare(column)(rng.standard_normal((size, *np.shape(column))))
-
     def prepare(self, column: Any) -> Callable[[Array], NDArray]:
         """Return what adds draws of shape (size, n_samples, n_columns) to the table."""
         values = self._table(column)
@@ -441,15 +408,12 @@ class CorrelatedNoise(CellMechanism):
                 f"covariance is for {len(self._root)} columns, and the perturbation names "
                 f"{frame.shape[1]}."
             )
-        columns = []
-        for name in range(frame.shape[1]):
-            series = frame.iloc[:, name]
-            values = np.full(len(series), np.nan)
+        values = np.full(frame.shape, np.nan)
+        for place, (_, series) in enumerate(frame.items()):
             seen = series.notna().to_numpy()
             if seen.any():
-                values[seen] = _numbers("CorrelatedNoise", series[seen])
-            columns.append(values)
-        return np.stack(columns, axis=1)
+                values[seen, place] = _numbers("CorrelatedNoise", series[seen])
+        return values
 
 
 def _numbers(mechanism: str, column: ArrayLike) -> NDArray:
@@ -549,7 +513,7 @@ class WhereObserved(CellMechanism):
     """
 
     def __init__(self, mechanism: CellMechanism, levels: Sequence[Any] | None = None) -> None:
-        if not makes_cells(mechanism) or getattr(mechanism, "joint", False):
+        if not makes_cells(mechanism) or mechanism.joint:
             raise TypeError(
                 "mechanism must turn one random number a cell into a value, as GaussianNoise "
                 f"does, got {shown(mechanism)}."
@@ -582,15 +546,14 @@ class WhereObserved(CellMechanism):
         return prepare_observed(self.mechanism, column)
 
 
-def makes_cells(mechanism: Any) -> bool:
+def makes_cells(mechanism: Any) -> TypeGuard[CellMechanism]:
     """Say whether a mechanism's copies are what it makes of one number a cell.
 
     A subclass whose ``sample`` is its own makes them in its own way.
     """
     if not isinstance(mechanism, CellMechanism):
         return False
-    own = getattr(mechanism.sample, "__func__", None)
-    return own in (CellMechanism.sample, CorrelatedNoise.sample)
+    return getattr(mechanism.sample, "__func__", None) is CellMechanism.sample
 
 
 def fit_observed(mechanism: CellMechanism, column: Any) -> None:

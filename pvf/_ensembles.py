@@ -322,6 +322,7 @@ class _Moves:
         """
         trees, n_samples = self.trees, len(self.values)
         low, high = trees.bounds
+        lowest = np.full(self.values.shape[1], -np.inf)  # goes left: any leaf will do in a tie
         is_one = len(trees.root) == 1
         most_boxes = len(trees.left) if is_one else _MOST_BOXES
         found, missed, n_boxes, done = np.zeros(n_samples), np.zeros(n_samples), 0, 0.0
@@ -343,16 +344,9 @@ class _Moves:
             is_tie = max(least, -most) <= trees.rounding
             if is_tie and trees.ties is None:
                 missed[box.rows] += box.mass
-            elif trees.ties(self._any_leaves(box.nodes)) if is_tie else least > 0:  # type: ignore[misc]
+            elif trees.ties(_leaves(trees, box.nodes, lowest)) if is_tie else least > 0:  # type: ignore[misc]
                 found[box.rows] += box.mass
         return np.clip(found, 0, 1), missed
-
-    def _any_leaves(self, nodes: Indices) -> Indices:
-        """Return a leaf below each node, whose leaves are all of one value."""
-        nodes = nodes.copy()
-        while (inner := self.trees.feature[nodes] >= 0).any():
-            nodes[inner] = self.trees.left[nodes[inner]]
-        return nodes
 
     def _without_strays(self, box: _Box, missed: Array) -> _Box:
         """Return a box without the samples that hardly ever come there, which are noted."""

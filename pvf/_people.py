@@ -159,9 +159,9 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array:
     if sample_weight is None:
         return np.ones(n_samples)
     weight = check_interval("sample_weight", sample_weight, 0, np.inf)
-    check_shape("sample_weight", weight, (n_samples,))
+    check_shape("sample_weight", weight, (n_samples,), as_in="y")
     if not weight.any():
-        raise ValueError("sample_weight must be above 0 for some sample, got 0 for all.")
+        raise ValueError("sample_weight must be above 0 for one sample at least, got zeros.")
     return weight
 
 

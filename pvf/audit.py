@@ -418,12 +418,8 @@ def _choices(found: Sequence[_OneChoice], n_splits: int) -> pd.DataFrame:
 
 def _ranking(result: PerturbationValidationResult, choices: pd.DataFrame) -> pd.DataFrame:
     table = result.to_frame()[["aggregated", "unperturbed", "tied", "selected"]]
-    ranks = (
-        table[["aggregated", "unperturbed"]]
-        .round(9)
-        .rank(ascending=False, method="min")
-        .astype(int)
-    )
+    scores = table[["aggregated", "unperturbed"]].round(9)
+    ranks = scores.rank(ascending=False, method="min").astype(int)
     table.insert(1, "rank", ranks["aggregated"])
     table.insert(3, "unperturbed_rank", ranks["unperturbed"])
     for kind in ("split", "bootstrap"):

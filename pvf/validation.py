@@ -34,15 +34,14 @@ from pvf._checks import (
     check_column,
     check_fitted,
     check_integer,
-    check_interval,
     check_n_jobs,
     check_number,
     check_samples,
     check_scorer,
-    check_shape,
     naming,
     shown,
 )
+from pvf._people import check_weights
 from pvf._seeds import Seed, child_seed, plain_seed, seed_sequence
 from pvf._types import Array, Flags, Indices, Scorer
 from pvf.exact import METHODS, Method, NoLawError, ScoreLaw, laws_where_known
@@ -352,11 +351,7 @@ def _score_params(sample_weight: Any, score_params: Any, n_samples: int) -> dict
         raise TypeError(f"score_params must be a dict or None, got {shown(score_params)}.")
     params = dict(score_params or {})
     if sample_weight is not None:
-        weights = check_interval("sample_weight", sample_weight, 0, np.inf)
-        check_shape("sample_weight", weights, (n_samples,), as_in="y")
-        if not weights.sum() > 0:
-            raise ValueError("sample_weight must be above 0 for one sample at least, got zeros.")
-        params["sample_weight"] = weights
+        params["sample_weight"] = check_weights(sample_weight, n_samples)
     return params
 
 

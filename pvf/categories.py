@@ -16,7 +16,7 @@ from sklearn.exceptions import NotFittedError
 from pvf._checks import check_finite, check_interval, check_number, shown
 from pvf._types import Array, Indices
 from pvf.mechanisms import (
-    CellMechanism,
+    ChanceChange,
     UnchangeableError,
     check_levels,
     column_of,
@@ -25,17 +25,10 @@ from pvf.mechanisms import (
 )
 
 
-@dataclass(eq=False, repr=False)
-class _CategoryChange(CellMechanism):
-    """What flips and shifts share: levels learnt by `fit`, and one uniform draw a cell."""
+class _CategoryChange(ChanceChange):
+    """What flips and shifts share: levels learnt by `fit`."""
 
-    probability: float
-    source = "random"
-    strength = "probability"
-
-    def __post_init__(self) -> None:
-        """Check the arguments."""
-        check_number("probability", self.probability, 0, 1)
+    levels_: pd.Index
 
     def fit(self, column: ArrayLike) -> Self:
         """Learn the levels from training data.
@@ -160,9 +153,6 @@ class NominalFlip(_CategoryChange):
     >>> flip.sample(["a", "b", "b"], 1, np.random.default_rng(0))
     array([['b', 'a', 'a']], dtype=object)
     """
-
-    def __repr__(self) -> str:
-        return f"NominalFlip({self.probability:g})"
 
     def _learn_levels(self, series: pd.Series) -> pd.Index:
         return _levels_of(series)

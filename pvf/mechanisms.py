@@ -142,6 +142,22 @@ class CellMechanism(Settings, ABC):
         """
 
 
+@dataclass(eq=False, repr=False)
+class ChanceChange(CellMechanism):
+    """A mechanism that changes a value with a probability, by one uniform draw a cell."""
+
+    probability: float
+    source = "random"
+    strength = "probability"
+
+    def __post_init__(self) -> None:
+        """Check the arguments."""
+        check_number("probability", self.probability, 0, 1)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({float(self.probability):g})"
+
+
 @dataclass(eq=False, repr=False, kw_only=True)
 class _Noise(CellMechanism):
     """What adds noise to numbers: a spread for each value, times one standard draw a cell."""
@@ -442,7 +458,7 @@ def _reflected(values: NDArray, low: float, high: float) -> NDArray:
     return np.clip(low + np.minimum(within, 2 * (high - low) - within), low, high)
 
 
-class Missingness(CellMechanism):
+class Missingness(ChanceChange):
     """Let a value go missing with a given probability, whatever it is.
 
     Parameters
@@ -456,16 +472,6 @@ class Missingness(CellMechanism):
     array([[ 1.,  2., nan],
            [ 1., nan, nan]])
     """
-
-    source = "random"
-    strength = "probability"
-
-    def __init__(self, probability: float) -> None:
-        check_number("probability", probability, 0, 1)
-        self.probability = probability
-
-    def __repr__(self) -> str:
-        return f"Missingness({float(self.probability):g})"
 
     def fit(self, column: ArrayLike) -> Self:
         """Check the column; there is nothing to learn."""

@@ -417,15 +417,8 @@ def score_law(
         raise ValueError(f"y must have two classes, got {classes.tolist()}.")
     case, metric = _metric(scoring, classes, pos_label)
     _check_classifier(model, classes)
-    flips = flip_probability(
-        model,
-        X,
-        perturbation,
-        pos_label=case,
-        method=method,
-        n_draws=n_draws,
-        random_state=random_state,
-    )
+    how: dict[str, Any] = {"method": method, "n_draws": n_draws, "random_state": random_state}
+    flips = flip_probability(model, X, perturbation, pos_label=case, **how)
     return _law_of_counts(flips, labels == case, n_replicas, metric)
 
 

@@ -117,7 +117,7 @@ def check_number(
     right_open: bool = False,
 ) -> float:
     """Return one finite number in [low, high], or without the ends that are open."""
-    if not _is_real(value):
+    if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be a number, got {shown(value)}.")
     try:
         number = float(value)
@@ -343,10 +343,6 @@ def shown(value: Any) -> str:
         return _SHORT.repr(value)
     except ValueError:  # Python writes out no number of more than 4300 digits
         return f"a very large {type(value).__name__}"
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
 
 
 def _is_masked(value: Any) -> bool:

@@ -560,13 +560,10 @@ class _Table:
         """Stack the table ``n_replicas`` times, with the changed columns in place."""
         if self.is_frame:
             return self._replicate_frame(n_replicas, changed)
-        shape = (n_replicas * self.n_samples, self.n_features)
-        stacked = np.empty(shape, dtype=_common_dtype(self.X.dtype, changed.values()))
-        for position in range(self.n_features):
-            if position in changed:
-                stacked[:, position] = changed[position]
-            else:
-                stacked[:, position] = np.tile(self.X[:, position], n_replicas)
+        dtype = _common_dtype(self.X.dtype, changed.values())
+        stacked = np.tile(self.X, (n_replicas, 1)).astype(dtype, copy=False)
+        for position, values in changed.items():
+            stacked[:, position] = values
         return stacked
 
     def _replicate_frame(self, n_replicas: int, changed: Mapping[int, NDArray]) -> pd.DataFrame:

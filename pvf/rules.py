@@ -148,7 +148,7 @@ def _perturbation(X: Any, sigma: float, flip_probability: float) -> Perturbation
 
 
 def _kept(method: Callable[..., Any]) -> Callable[..., Any]:
-    """Let evidence compute what a method returns once for each of its arguments."""
+    """Let evidence compute what a method returns once for each set of positional arguments."""
     signature = inspect.signature(method)
 
     @functools.wraps(method)
@@ -262,6 +262,11 @@ class Evidence:
             raise ValueError("candidates see all training rows: there is nothing out of bag.")
         return ~seen
 
+    @property
+    def unseen(self) -> Flags:
+        """Which rows of the cohort each candidate did not see."""
+        return np.hstack([self.outside_bag, np.ones_like(self.probability, dtype=bool)])
+
     def kept(self, key: Any, compute: Callable[[], Any]) -> Any:
         """Return what was computed under a key before, or compute it now."""
         if key not in self._found:
@@ -341,6 +346,29 @@ class Evidence:
                 fitted, rows_of(self.X_train, choose), sigma, self.seed(7, number)
             )
             for number, (choose, _, fitted, _) in enumerate(self.rotations(n_splits))
+        ]
+
+    @_kept
+    def law(self, sigma: float, n_replicas: int, out_of_bag: bool = False) -> CountLaw:
+        """Return the law of counts on perturbed validation rows, and on out-of-bag ones."""
+        probability = self.noisy(sigma)
+        if not out_of_bag:
+            return CountLaw(probability, self.y_val, n_replicas)
+        both = np.hstack([self.noisy(sigma, "train"), probability])
+        return CountLaw(both, self.y, n_replicas, self.unseen)
+
+    @_kept
+    def fold_law(self, sigma: float, n_splits: int, n_replicas: int) -> CountLaw:
+        """Return the law of counts on the perturbed rows of all folds."""
+        return CountLaw(self.fold_noisy(sigma, n_splits), self.y, n_replicas)
+
+    @_kept
+    def rotation_laws(self, sigma: float, n_splits: int, n_replicas: int) -> list[CountLaw]:
+        """Return, for each rotation, the law of counts on its perturbed rows."""
+        parts = zip(self.rotation_noisy(sigma, n_splits), self.rotations(n_splits), strict=True)
+        return [
+            CountLaw(probability, self.y_train[choose], n_replicas)
+            for probability, (choose, *_) in parts
         ]
 
 
@@ -549,12 +577,7 @@ class OutOfBag(Rule):
     def scores(self, evidence: Evidence) -> Array:
         """Return each candidate's score over both kinds of rows that it did not see."""
         flagged = np.hstack([evidence.train_probability, evidence.probability]) > 0.5
-        return self._of(flagged, evidence.y, _unseen(evidence))
-
-
-def _unseen(evidence: Evidence) -> Flags:
-    """Return which rows of the cohort each candidate did not see."""
-    return np.hstack([evidence.outside_bag, np.ones_like(evidence.probability, dtype=bool)])
+        return self._of(flagged, evidence.y, evidence.unseen)
 
 
 @dataclass(frozen=True)
@@ -677,17 +700,8 @@ class PerturbationValidation(Rule):
     def scores(self, evidence: Evidence) -> Array:
         """Return the quantile of each candidate's law."""
         sigma = self.chosen_sigma(evidence)
-        law = evidence.kept(
-            ("law", sigma, self.out_of_bag, self.n_replicas), lambda: self._law(evidence, sigma)
-        )
+        law = evidence.law(sigma, self.n_replicas, out_of_bag=self.out_of_bag)
         return law.quantile(_count_score(self.scoring), self.share)
-
-    def _law(self, evidence: Evidence, sigma: float) -> CountLaw:
-        probability = evidence.noisy(sigma)
-        if not self.out_of_bag:
-            return CountLaw(probability, evidence.y_val, self.n_replicas)
-        both = np.hstack([evidence.noisy(sigma, "train"), probability])
-        return CountLaw(both, evidence.y, self.n_replicas, _unseen(evidence))
 
     def chosen_sigma(self, evidence: Evidence) -> float:
         """Return σ: the one given, or the one that is best inside the training part."""
@@ -696,24 +710,13 @@ class PerturbationValidation(Rule):
         found = evidence.kept(("sigma", self), lambda: list(self._judged(evidence)))
         return self.sigmas[int(is_tied_best(np.array(found)).argmax())]
 
-    def _rotation_laws(self, evidence: Evidence, sigma: float) -> list[CountLaw]:
-        noisy = evidence.rotation_noisy(sigma, self.n_splits)
-        parts = evidence.rotations(self.n_splits)
-        return [
-            CountLaw(probability, evidence.y_train[choose], self.n_replicas)
-            for probability, (choose, *_) in zip(noisy, parts, strict=True)
-        ]
-
     def _judged(self, evidence: Evidence) -> Iterator[float]:
         """Yield, for each σ, the score of PVF's choices over all rows to judge on."""
         y, score = evidence.y_train, _count_score(self.scoring)
         parts = evidence.rotations(self.n_splits)
         for sigma in self.sigmas:
             table = np.zeros(4)
-            laws = evidence.kept(
-                ("rotation laws", sigma, self.n_replicas),
-                functools.partial(self._rotation_laws, evidence, sigma),
-            )
+            laws = evidence.rotation_laws(sigma, self.n_splits, self.n_replicas)
             for law, (_, judge, _, flagged) in zip(laws, parts, strict=True):
                 best = is_tied_best(law.quantile(score, self.share))
                 hits = flagged[best].mean(axis=0)  # ties are shared
@@ -751,12 +754,7 @@ class PVFInsideCV(Rule):
 
     def scores(self, evidence: Evidence) -> Array:
         """Return the quantile of the law of each recipe's score over all folds."""
-        law = evidence.kept(
-            ("fold law", self.sigma, self.n_splits, self.n_replicas),
-            lambda: CountLaw(
-                evidence.fold_noisy(self.sigma, self.n_splits), evidence.y, self.n_replicas
-            ),
-        )
+        law = evidence.fold_law(self.sigma, self.n_splits, self.n_replicas)
         return law.quantile(_count_score(self.scoring), self.share)
 
 

@@ -73,16 +73,14 @@ class BlockScorer:
     def is_case(self) -> Flags:
         return self.y == self.metric[0] if self.metric else np.zeros(len(self.y), dtype=bool)
 
-    def scores(
-        self, replay: Replay, X: Any, sets: Sequence[tuple[slice, Any]]
-    ) -> Array | list[float]:
-        """Return one model's scores, one for each of the sets that are stacked in X."""
+    def scores(self, replay: Replay, X: Any, places: Sequence[slice]) -> Array | list[float]:
+        """Return one model's scores, one for each of the sets that stand in X."""
         replay.part, replay.rows = X, slice(None)
         flagged = None if self.metric is None else self.flagged(replay.predict(X))
         if flagged is None:
-            return self._set_by_set(replay, sets)
-        counts = _counts(flagged, self.is_case, len(sets))
-        return self.from_counts(*counts, flagged.size // len(sets) // len(self.y))
+            return self._set_by_set(replay, X, places)
+        counts = _counts(flagged, self.is_case, len(places))
+        return self.from_counts(*counts, flagged.size // len(places) // len(self.y))
 
     def flagged(self, predicted: ArrayLike) -> Flags | None:
         """Mark what is predicted a case; None if a prediction is neither of the two classes."""
@@ -96,13 +94,14 @@ class BlockScorer:
         n_pos = n_replicas * int(self.is_case.sum())
         return self.metric[1](tp, fp, n_pos, n_replicas * len(self.y) - n_pos)
 
-    def _set_by_set(self, replay: Replay, sets: Sequence[tuple[slice, Any]]) -> list[float]:
+    def _set_by_set(self, replay: Replay, X: Any, places: Sequence[slice]) -> list[float]:
         """Return scores of any scorer, from one prediction of the whole block."""
-        n_replicas = sets[0][0].stop // len(self.y)
+        n_replicas = places[0].stop // len(self.y)
         y = np.concatenate([self.y] * n_replicas)
         params = {name: _replicated(v, len(self.y), n_replicas) for name, v in self.params.items()}
         scores = []
-        for replay.rows, replay.part in sets:
+        for replay.rows in places:
+            replay.part = X if len(places) == 1 else rows_of(X, replay.rows)
             scores.append(one_number("scoring", self.scorer(replay, replay.part, y, **params)))
         return scores
 
@@ -122,12 +121,11 @@ def scores_on(scorers: Sequence[BlockScorer], models: Sequence[Any], X: Any, n_s
     """Return scores of shape (n_scorers, n_models, n_sets), with one prediction a model."""
     n_rows = (X.shape[0] if hasattr(X, "shape") else len(X)) // n_sets
     places = [slice(m * n_rows, (m + 1) * n_rows) for m in range(n_sets)]
-    sets = [(place, X if n_sets == 1 else rows_of(X, place)) for place in places]
     scores = np.empty((len(scorers), len(models), n_sets))
     for q, model in enumerate(models):
         replay = Replay(model, X)
         for s, scorer in enumerate(scorers):
-            scores[s, q] = scorer.scores(replay, X, sets)
+            scores[s, q] = scorer.scores(replay, X, places)
     return scores
 
 

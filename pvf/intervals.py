@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -420,10 +421,8 @@ def cases_needed(
         most_cases *= 2
         check_integer("half_width: the number of cases", most_cases, 1)
     least = most_cases // 2
-    while most_cases - least > 1:
-        middle = (least + most_cases) // 2
-        least, most_cases = (least, middle) if is_enough(middle) else (middle, most_cases)
-    return most_cases
+    few = range(least + 1, most_cases)
+    return few.start + bisect_left(few, 1, key=is_enough)
 
 
 def _expected(value: float, gamma: float, rate: float, share: float | None) -> Question:

@@ -139,14 +139,11 @@ def _votes(model: Any, kind: type) -> Trees:
         first, second = (sum(share[leaves, c].tolist()) / len(leaves) for c in (0, 1))
         return second > first
 
-    return _joined(parts, [one[:, 1] - one[:, 0] for one in shares], features, ties)
+    return _joined(parts, [one[:, 1] - one[:, 0] for one in shares], features, ties=ties)
 
 
 def _joined(
-    parts: Sequence[Any],
-    values: Sequence[Array],
-    features: Sequence[Indices] | None = None,
-    ties: Callable[[Indices], bool] | None = None,
+    parts: Sequence[Any], values: Sequence[Array], features: Any = None, **settings: Any
 ) -> Trees:
     """Return scikit-learn's trees, whose features may be numbers of a list."""
     own = [tree.feature for tree in parts]
@@ -159,30 +156,24 @@ def _joined(
         [getattr(tree, name) for tree in parts]
         for name in ("children_left", "children_right", "threshold", "missing_go_to_left")
     )
-    return _numbered(left, right, own, threshold, missing, values, ties=ties)
+    return _numbered(left, right, own, threshold, missing, values, **settings)
 
 
-def _numbered(
-    left: Sequence[NDArray[Any]],
-    right: Sequence[NDArray[Any]],
-    feature: Sequence[NDArray[Any]],
-    threshold: Sequence[NDArray[Any]],
-    missing_left: Sequence[NDArray[Any]],
-    value: Sequence[NDArray[Any]],
-    **settings: Any,
-) -> Trees:
-    sizes = [len(one) for one in left]
+def _numbered(*columns: Sequence[NDArray[Any]], **settings: Any) -> Trees:
+    """Return trees of the columns of their nodes, from ``left`` on, each given tree by tree."""
+    sizes = [len(one) for one in columns[0]]
     root = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.intp)
     shift = np.repeat(root, sizes)
-    children, others = (np.concatenate(one).astype(np.intp) for one in (left, right))
+    left, right, feature, threshold, missing_left, value = map(np.concatenate, columns)
+    children = left.astype(np.intp)
     return Trees(
         root,
         children + shift,
-        others + shift,
-        np.where(children < 0, -1, np.concatenate(feature).astype(np.intp)),
-        np.concatenate(threshold).astype(np.float64),
-        np.concatenate(missing_left).astype(bool),
-        np.concatenate(value).astype(np.float64),
+        right.astype(np.intp) + shift,
+        np.where(children < 0, -1, feature.astype(np.intp)),
+        threshold.astype(np.float64),
+        missing_left.astype(bool),
+        value.astype(np.float64),
         **settings,
     )
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp, ndtr
 
-from pvf._ensembles import MOST_ERROR, Array, Law, Levels, NoLawError
+from pvf._ensembles import MOST_ERROR, Law, Levels, NoLawError, combinations
+from pvf._types import Array
 
 _TAIL = 1e-12  # chance of odds beyond those for which the inversion is right
 _MOST_WAVES = 2**17
@@ -63,10 +63,7 @@ class _Odds:
     def by_roots(self) -> Law:
         """Return how likely the odds of at most one noisy input are above 0, levels by levels."""
         found = np.zeros_like(self.gamma)
-        for picked in itertools.product(*(range(len(terms)) for terms, _ in self.steps)):
-            chance, gamma = np.ones_like(self.gamma), self.gamma
-            for (terms, chances), k in zip(self.steps, picked, strict=True):
-                chance, gamma = chance * chances[:, k], gamma + terms[k]
+        for chance, gamma in combinations(self.steps, self.gamma):
             found += chance * self._above(gamma)
         return np.clip(found, 0, 1), np.zeros_like(found)
 
@@ -87,10 +84,8 @@ class _Odds:
         below, above = (
             np.min([log for _, log in self._moments(sign)], axis=0) for sign in (-1.0, 1.0)
         )
-        found, error = (
-            (below < above).astype(np.float64),
-            np.exp(np.minimum(np.minimum(below, above), 0)),
-        )
+        found = (below < above).astype(np.float64)
+        error = np.exp(np.minimum(np.minimum(below, above), 0))
         rows = np.flatnonzero(error > _TAIL)
         if not len(rows):
             return found, error

@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pvf._checks import shown
+from pvf._types import Array, Flags, Scorer
 from pvf.metrics import count_metric
 from pvf.perturbation import TableSampler
 
@@ -23,7 +24,7 @@ BLOCK_BYTES = 16 * 2**20
 def perturbed_counts(
     models: Sequence[Any],
     sampler: TableSampler,
-    is_case: NDArray[np.bool_],
+    is_case: Flags,
     case_label: Any,
     n_replicas: int,
     seeds: Sequence[np.random.SeedSequence],
@@ -39,7 +40,7 @@ def perturbed_counts(
 
 
 def _counts(
-    flagged: NDArray[np.bool_], is_case: NDArray[np.bool_], n_sets: int
+    flagged: Flags, is_case: Flags, n_sets: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return true and false positives of one model on each stacked set."""
     per_sample = flagged.reshape(n_sets, -1, len(is_case)).sum(axis=1)
@@ -58,7 +59,7 @@ class BlockScorer:
     """How models are scored on sets that are stacked in one block."""
 
     y: NDArray
-    scorer: Callable[..., float]
+    scorer: Scorer
     params: Mapping[str, Any] = field(default_factory=dict)  # such as weights, as the scorer takes
 
     @cached_property
@@ -69,38 +70,40 @@ class BlockScorer:
         return count_metric(self.scorer, np.unique(self.y))
 
     @cached_property
-    def is_case(self) -> NDArray[np.bool_]:
+    def is_case(self) -> Flags:
         return self.y == self.metric[0] if self.metric else np.zeros(len(self.y), dtype=bool)
 
-    def scores(self, replay: _Replay) -> NDArray[np.float64] | list[float]:
-        """Return one model's scores, one for each set of its block."""
-        flagged = None if self.metric is None else self.flagged(replay.predict(replay.block.X))
+    def scores(self, replay: Replay, X: Any, places: Sequence[slice]) -> Array | list[float]:
+        """Return one model's scores, one for each of the sets that stand in X."""
+        replay.part, replay.rows = X, slice(None)
+        flagged = None if self.metric is None else self.flagged(replay.predict(X))
         if flagged is None:
-            return self._set_by_set(replay)
-        n_sets = len(replay.block.slices)
-        counts = _counts(flagged, self.is_case, n_sets)
-        return self.from_counts(*counts, flagged.size // n_sets // len(self.y))
+            return self._set_by_set(replay, X, places)
+        counts = _counts(flagged, self.is_case, len(places))
+        return self.from_counts(*counts, flagged.size // len(places) // len(self.y))
 
-    def flagged(self, predicted: ArrayLike) -> NDArray[np.bool_] | None:
+    def flagged(self, predicted: ArrayLike) -> Flags | None:
         """Mark what is predicted a case; None if a prediction is neither of the two classes."""
         predicted = np.asarray(predicted)
         flagged = predicted == self.y[self.is_case][0]
         is_other = predicted == self.y[~self.is_case][0]
         return flagged if np.array_equal(~flagged, is_other) else None
 
-    def from_counts(self, tp: NDArray, fp: NDArray, n_replicas: int) -> NDArray[np.float64]:
+    def from_counts(self, tp: NDArray, fp: NDArray, n_replicas: int) -> Array:
         assert self.metric is not None  # or nothing would be counted
         n_pos = n_replicas * int(self.is_case.sum())
         return self.metric[1](tp, fp, n_pos, n_replicas * len(self.y) - n_pos)
 
-    def _set_by_set(self, replay: _Replay) -> list[float]:
+    def _set_by_set(self, replay: Replay, X: Any, places: Sequence[slice]) -> list[float]:
         """Return scores of any scorer, from one prediction of the whole block."""
-        parts = replay.block.parts
-        n_replicas = replay.block.slices[0].stop // len(self.y)
+        n_replicas = places[0].stop // len(self.y)
         y = np.concatenate([self.y] * n_replicas)
         params = {name: _replicated(v, len(self.y), n_replicas) for name, v in self.params.items()}
-        scored = (self.scorer(replay, part, y, **params) for part in parts)
-        return [one_number("scoring", score) for score in scored]
+        scores = []
+        for replay.rows in places:
+            replay.part = X if len(places) == 1 else rows_of(X, replay.rows)
+            scores.append(one_number("scoring", self.scorer(replay, replay.part, y, **params)))
+        return scores
 
 
 def _replicated(value: Any, n_samples: int, n_replicas: int) -> Any:
@@ -109,23 +112,20 @@ def _replicated(value: Any, n_samples: int, n_replicas: int) -> Any:
     return np.concatenate([np.asarray(value)] * n_replicas) if is_column else value
 
 
-def scores_of_models(
-    models: Sequence[Any], X: Any, y: NDArray, scorer: Callable[..., float]
-) -> NDArray[np.float64]:
+def scores_of_models(models: Sequence[Any], X: Any, y: NDArray, scorer: Scorer) -> Array:
     """Return the score of each model on samples as they are, of shape (n_models,)."""
     return scores_on([BlockScorer(y, scorer)], models, X, 1)[0, :, 0]
 
 
-def scores_on(
-    scorers: Sequence[BlockScorer], models: Sequence[Any], X: Any, n_sets: int
-) -> NDArray[np.float64]:
+def scores_on(scorers: Sequence[BlockScorer], models: Sequence[Any], X: Any, n_sets: int) -> Array:
     """Return scores of shape (n_scorers, n_models, n_sets), with one prediction a model."""
-    block = _Block(X, n_sets)
+    n_rows = (X.shape[0] if hasattr(X, "shape") else len(X)) // n_sets
+    places = [slice(m * n_rows, (m + 1) * n_rows) for m in range(n_sets)]
     scores = np.empty((len(scorers), len(models), n_sets))
     for q, model in enumerate(models):
-        replay = _Replay(model, block)
+        replay = Replay(model, X)
         for s, scorer in enumerate(scorers):
-            scores[s, q] = scorer.scores(replay)
+            scores[s, q] = scorer.scores(replay, X, places)
     return scores
 
 
@@ -138,9 +138,7 @@ class PerturbedSets:
     scorers: tuple[BlockScorer, ...]
     n_rows: int | None = None  # of the table that a part of a set is made of; None for no parts
 
-    def scores(
-        self, models: Sequence[Any], seeds: Sequence[np.random.SeedSequence]
-    ) -> NDArray[np.float64]:
+    def scores(self, models: Sequence[Any], seeds: Sequence[np.random.SeedSequence]) -> Array:
         """Return scores of shape (n_scorers, n_models, n_sets) on the sets of the seeds."""
         if self.n_rows is not None:
             parts = [self._scores_in_parts(models, seed, self.n_rows) for seed in seeds]
@@ -150,7 +148,7 @@ class PerturbedSets:
 
     def _scores_in_parts(
         self, models: Sequence[Any], seed: np.random.SeedSequence, n_rows: int
-    ) -> NDArray[np.float64]:
+    ) -> Array:
         """Return scores on one set that is never whole: counts add up over its parts."""
         counts = np.zeros((2, len(self.scorers), len(models)), dtype=np.int64)
         rng = np.random.default_rng(seed)
@@ -205,45 +203,22 @@ class PerturbedSets:
         )
 
 
-@dataclass(frozen=True)
-class _Block:
-    """Stacked sets of one size."""
+class Replay:
+    """A model that predicts all rows at once, and hands out those of the ``part`` asked for.
 
-    X: Any
-    n_sets: int
-
-    @cached_property
-    def slices(self) -> list[slice]:
-        n_rows = self.X.shape[0] // self.n_sets if hasattr(self.X, "shape") else len(self.X)
-        return [slice(m * n_rows, (m + 1) * n_rows) for m in range(self.n_sets)]
-
-    @cached_property
-    def parts(self) -> list[Any]:
-        if self.n_sets == 1:
-            return [self.X]
-        rows = self.X.iloc if isinstance(self.X, pd.DataFrame) else self.X
-        return [rows[part] for part in self.slices]
-
-    @cached_property
-    def slice_of(self) -> dict[int, slice]:
-        """Which rows a part is, by the part's identity."""
-        return {id(part): rows for part, rows in zip(self.parts, self.slices, strict=True)}
-
-
-class _Replay:
-    """A model that predicts a whole block once and hands out the part that is asked for.
-
-    Everything but the predictions on the block's own sets is the model's.
+    Everything but the predictions on that part is the model's.
     """
 
     _METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
 
-    def __init__(self, model: Any, block: _Block) -> None:
-        self._model, self.block = model, block
+    def __init__(self, model: Any, X: Any) -> None:
+        self._model, self._X = model, X
+        self.part: Any = X
+        self.rows: Any = slice(None)  # where the part's rows stand in X
         self._responses: dict[str, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("_model", "block", "_responses"):  # a copy that is still empty asks for them
+        if name in ("_model", "_X", "part", "rows", "_responses"):  # of a copy that is still empty
             raise AttributeError(name)
         attribute = getattr(self._model, name)
         if name not in self._METHODS:
@@ -251,19 +226,22 @@ class _Replay:
 
         @functools.wraps(attribute)
         def respond(X: Any) -> Any:
-            whole = X is self.block.X
-            if not whole and id(X) not in self.block.slice_of:
+            if X is not self.part:
                 return attribute(X)
             if name not in self._responses:
-                self._responses[name] = attribute(self.block.X)
-            response = self._responses[name]
-            if whole:
-                return response
-            rows = self.block.slice_of[id(X)]
+                response = attribute(self._X)
+                is_frame = isinstance(response, pd.Series | pd.DataFrame)
+                self._responses[name] = response.to_numpy() if is_frame else response
+            found, rows = self._responses[name], self.rows
             # several labels' probabilities are a list, one array a label
-            return [r[rows] for r in response] if isinstance(response, list) else response[rows]
+            return [one[rows] for one in found] if isinstance(found, list) else found[rows]
 
         return respond
+
+
+def rows_of(X: Any, rows: Any) -> Any:
+    """Return some rows of a frame or an array."""
+    return X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]
 
 
 def one_number(name: str, value: Any) -> float:

@@ -6,7 +6,7 @@ import datetime as dt
 import inspect
 import numbers
 import reprlib
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,6 +15,11 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn import metrics
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from pvf._types import Array, Scorer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +48,7 @@ def check_array(name: str, value: Any) -> NDArray[Any]:
     return array
 
 
-def check_numeric(name: str, value: ArrayLike) -> NDArray[np.float64]:
+def check_numeric(name: str, value: ArrayLike) -> Array:
     """Return ``value`` as floats; refuse text, masked and complex values."""
 
     def refused() -> TypeError:
@@ -64,7 +69,7 @@ def check_numeric(name: str, value: ArrayLike) -> NDArray[np.float64]:
         raise refused() from error
 
 
-def check_finite(name: str, value: ArrayLike) -> NDArray[np.float64]:
+def check_finite(name: str, value: ArrayLike) -> Array:
     """Return ``value`` as floats; refuse NaN and infinity too."""
     array = check_numeric(name, value)
     if not np.isfinite(array).all():
@@ -85,7 +90,7 @@ def check_shape(name: str, array: NDArray[Any], shape: tuple[int, ...], as_in: s
 
 def check_interval(
     name: str, value: ArrayLike, low: float, high: float, *, left_open: bool = False
-) -> NDArray[np.float64]:
+) -> Array:
     """Return ``value`` as floats that all lie in [low, high], or (low, high]."""
     array = check_finite(name, value)
     outside = (array <= low if left_open else array < low) | (array > high)
@@ -97,16 +102,22 @@ def check_interval(
     return array
 
 
-def check_capacity(capacity: ArrayLike) -> NDArray[np.float64]:
+def check_capacity(capacity: ArrayLike) -> Array:
     """Return the capacity γ, a share in (0, 1]."""
     return check_interval("capacity", capacity, 0, 1, left_open=True)
 
 
 def check_number(
-    name: str, value: Any, low: float, high: float = np.inf, *, left_open: bool = False
+    name: str,
+    value: Any,
+    low: float,
+    high: float = np.inf,
+    *,
+    left_open: bool = False,
+    right_open: bool = False,
 ) -> float:
-    """Return one finite number in [low, high], or (low, high]."""
-    if not _is_real(value):
+    """Return one finite number in [low, high], or without the ends that are open."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be a number, got {shown(value)}.")
     try:
         number = float(value)
@@ -118,10 +129,12 @@ def check_number(
         if high != np.inf:
             takes = f"in {'(' if left_open else '['}{low:g}, {high:g}]"
         raise ValueError(f"{name} must be finite and {takes}, got {shown(value)}.")
+    if right_open and number == high:
+        raise ValueError(f"{name} must be below {high:g}, got {high:g}.")
     return number
 
 
-def check_broadcast(**arguments: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
+def check_broadcast(**arguments: Array) -> tuple[Array, ...]:
     """Return the arguments broadcast against each other."""
     try:
         return np.broadcast_arrays(*arguments.values())
@@ -275,7 +288,7 @@ def check_samples(name: str, value: Any, n_samples: int | None = None, other: st
     return value
 
 
-def check_scorer(scoring: Any) -> Callable[..., float]:
+def check_scorer(scoring: Any) -> Scorer:
     """Return a scorer; a metric, whose arguments are others, is told apart."""
     if isinstance(scoring, str):
         try:
@@ -297,7 +310,20 @@ def check_scorer(scoring: Any) -> Callable[..., float]:
             f"scoring got the metric {scoring.__name__}; it takes a scorer: make one with "
             "sklearn.metrics.make_scorer or pvf.intervention_efficiency_scorer."
         )
-    return cast("Callable[..., float]", scoring)
+    return cast("Scorer", scoring)
+
+
+def check_fitted(name: str, model: Any) -> None:
+    """Refuse what does not predict, or is not fitted."""
+    if isinstance(model, type) or not hasattr(model, "predict"):
+        raise TypeError(f"{name} must be an estimator with predict, got {shown(model)}.")
+    try:
+        if isinstance(model, BaseEstimator) and hasattr(model, "fit"):
+            check_is_fitted(model)
+    except NotFittedError as error:
+        raise NotFittedError(
+            f"{name} ({type(model).__name__}) is not fitted; fit it on training data."
+        ) from error
 
 
 @contextmanager
@@ -317,10 +343,6 @@ def shown(value: Any) -> str:
         return _SHORT.repr(value)
     except ValueError:  # Python writes out no number of more than 4300 digits
         return f"a very large {type(value).__name__}"
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, numbers.Real) and not isinstance(value, bool | np.bool_)
 
 
 def _is_masked(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
@@ -22,7 +23,8 @@ from sklearn.ensemble import (
 )
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 
-Array = NDArray[np.float64]
+from pvf._types import Array, Flags, Indices
+
 #: For the features that one column's levels make: these, level by level, and the levels' chances.
 Levels = dict[tuple[int, ...], tuple[Array, Array]]
 #: Features of all samples as they are, of the levels, and each feature's noise.
@@ -44,6 +46,15 @@ class NoLawError(ValueError):
     """No exact law is known for a model, a mechanism or a metric."""
 
 
+def combinations(levels: Sequence[tuple[Array, Array]], start: Array) -> Iterator[Law]:
+    """Yield each sample's chance of each combination of levels, and its sum with their values."""
+    for picked in itertools.product(*(range(len(values)) for values, _ in levels)):
+        chance, total = np.ones(len(start)), start
+        for (values, chances), k in zip(levels, picked, strict=True):
+            chance, total = chance * chances[:, k], total + values[k]
+        yield chance, total
+
+
 @dataclass(frozen=True)
 class Trees:
     """Trees whose values are summed: above 0 flags. Nodes of all trees are numbered in one row.
@@ -52,16 +63,16 @@ class Trees:
     their order; None where nothing does.
     """
 
-    root: NDArray[np.intp]
-    left: NDArray[np.intp]
-    right: NDArray[np.intp]
-    feature: NDArray[np.intp]
+    root: Indices
+    left: Indices
+    right: Indices
+    feature: Indices
     threshold: Array
-    missing_left: NDArray[np.bool_]
+    missing_left: Flags
     value: Array
     start: float = 0.0
     is_rounded: bool = True  # inputs to float32
-    ties: Callable[[NDArray[np.intp]], bool] | None = None
+    ties: Callable[[Indices], bool] | None = None
 
     @cached_property
     def bounds(self) -> tuple[Array, Array]:
@@ -123,19 +134,16 @@ def _votes(model: Any, kind: type) -> Trees:
     features = getattr(model, "estimators_features_", None)
     share = np.concatenate(shares)
 
-    def ties(leaves: NDArray[np.intp]) -> bool:
+    def ties(leaves: Indices) -> bool:
         # As the mean of the trees' probabilities is computed; of equal ones the first class.
         first, second = (sum(share[leaves, c].tolist()) / len(leaves) for c in (0, 1))
         return second > first
 
-    return _joined(parts, [one[:, 1] - one[:, 0] for one in shares], features, ties)
+    return _joined(parts, [one[:, 1] - one[:, 0] for one in shares], features, ties=ties)
 
 
 def _joined(
-    parts: Sequence[Any],
-    values: Sequence[Array],
-    features: Sequence[NDArray[np.intp]] | None = None,
-    ties: Callable[[NDArray[np.intp]], bool] | None = None,
+    parts: Sequence[Any], values: Sequence[Array], features: Any = None, **settings: Any
 ) -> Trees:
     """Return scikit-learn's trees, whose features may be numbers of a list."""
     own = [tree.feature for tree in parts]
@@ -148,30 +156,24 @@ def _joined(
         [getattr(tree, name) for tree in parts]
         for name in ("children_left", "children_right", "threshold", "missing_go_to_left")
     )
-    return _numbered(left, right, own, threshold, missing, values, ties=ties)
+    return _numbered(left, right, own, threshold, missing, values, **settings)
 
 
-def _numbered(
-    left: Sequence[NDArray[Any]],
-    right: Sequence[NDArray[Any]],
-    feature: Sequence[NDArray[Any]],
-    threshold: Sequence[NDArray[Any]],
-    missing_left: Sequence[NDArray[Any]],
-    value: Sequence[NDArray[Any]],
-    **settings: Any,
-) -> Trees:
-    sizes = [len(one) for one in left]
+def _numbered(*columns: Sequence[NDArray[Any]], **settings: Any) -> Trees:
+    """Return trees of the columns of their nodes, from ``left`` on, each given tree by tree."""
+    sizes = [len(one) for one in columns[0]]
     root = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.intp)
     shift = np.repeat(root, sizes)
-    children, others = (np.concatenate(one).astype(np.intp) for one in (left, right))
+    left, right, feature, threshold, missing_left, value = map(np.concatenate, columns)
+    children = left.astype(np.intp)
     return Trees(
         root,
         children + shift,
-        others + shift,
-        np.where(children < 0, -1, np.concatenate(feature).astype(np.intp)),
-        np.concatenate(threshold).astype(np.float64),
-        np.concatenate(missing_left).astype(bool),
-        np.concatenate(value).astype(np.float64),
+        right.astype(np.intp) + shift,
+        np.where(children < 0, -1, feature.astype(np.intp)),
+        threshold.astype(np.float64),
+        missing_left.astype(bool),
+        value.astype(np.float64),
         **settings,
     )
 
@@ -186,7 +188,7 @@ def _started(trees: Trees, model: Any, values: Array) -> Trees:
     return replace(trees, start=start)
 
 
-def _leaves(trees: Trees, nodes: NDArray[np.intp], x: NDArray[Any]) -> NDArray[np.intp]:
+def _leaves(trees: Trees, nodes: Indices, x: NDArray[Any]) -> Indices:
     """Return the leaves to which one sample comes from some nodes."""
     nodes = nodes.copy()
     while (inner := trees.feature[nodes] >= 0).any():
@@ -247,7 +249,7 @@ class _Moves:
             last = np.nextafter(last, np.float32(-np.inf))
         return (float(last) + float(np.nextafter(last, np.float32(np.inf)))) / 2
 
-    def goes(self, node: int) -> NDArray[np.bool_]:
+    def goes(self, node: int) -> Flags:
         """Return which levels go left at a node."""
         j = int(self.trees.feature[node])
         features = self.group[j]
@@ -283,14 +285,14 @@ class _Moves:
                 constant += self._values(nodes, features, self.values[:, list(features)])
         return constant, found
 
-    def _values(self, roots: NDArray[np.intp], features: tuple[int, ...], at: Array) -> Array:
+    def _values(self, roots: Indices, features: tuple[int, ...], at: Array) -> Array:
         """Return the sum of some trees where their features have given values."""
         x = np.zeros((len(at), self.values.shape[1]))
         x[:, list(features)] = at
         rows = self._rounded(x)
         return np.array([self.trees.value[_leaves(self.trees, roots, row)].sum() for row in rows])
 
-    def _steps(self, roots: NDArray[np.intp], j: int) -> tuple[Array, Array]:
+    def _steps(self, roots: Indices, j: int) -> tuple[Array, Array]:
         """Return the values of a step function of one feature, and their chances."""
         trees = self.trees
         cuts = np.unique(trees.threshold[trees.feature == j])
@@ -311,6 +313,7 @@ class _Moves:
         """
         trees, n_samples = self.trees, len(self.values)
         low, high = trees.bounds
+        lowest = np.full(self.values.shape[1], -np.inf)  # goes left: any leaf will do in a tie
         is_one = len(trees.root) == 1
         most_boxes = len(trees.left) if is_one else _MOST_BOXES
         found, missed, n_boxes, done = np.zeros(n_samples), np.zeros(n_samples), 0, 0.0
@@ -332,16 +335,9 @@ class _Moves:
             is_tie = max(least, -most) <= trees.rounding
             if is_tie and trees.ties is None:
                 missed[box.rows] += box.mass
-            elif trees.ties(self._any_leaves(box.nodes)) if is_tie else least > 0:  # type: ignore[misc]
+            elif trees.ties(_leaves(trees, box.nodes, lowest)) if is_tie else least > 0:  # type: ignore[misc]
                 found[box.rows] += box.mass
         return np.clip(found, 0, 1), missed
-
-    def _any_leaves(self, nodes: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return a leaf below each node, whose leaves are all of one value."""
-        nodes = nodes.copy()
-        while (inner := self.trees.feature[nodes] >= 0).any():
-            nodes[inner] = self.trees.left[nodes[inner]]
-        return nodes
 
     def _without_strays(self, box: _Box, missed: Array) -> _Box:
         """Return a box without the samples that hardly ever come there, which are noted."""
@@ -412,8 +408,8 @@ class _Box:
     probabilities.
     """
 
-    nodes: NDArray[np.intp]
-    rows: NDArray[np.intp]
+    nodes: Indices
+    rows: Indices
     mass: Array  # how likely each sample comes there
     ranges: dict[tuple[int, ...], Any] = field(default_factory=dict)
     chances: dict[tuple[int, ...], Array] = field(default_factory=dict)
@@ -425,7 +421,7 @@ class _Box:
         mass = reduce(np.multiply, of_ranges.values())
         return _Box(self.nodes, self.rows, mass, ranges, of_ranges, self.ends)
 
-    def of(self, some: NDArray[np.bool_]) -> _Box:
+    def of(self, some: Flags) -> _Box:
         """Return the box of some of its samples."""
         chances = {key: chance[some] for key, chance in self.chances.items()}
         ends = {key: (first[some], last[some]) for key, (first, last) in self.ends.items()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from functools import cached_property
 from typing import Any
 
@@ -10,42 +9,26 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import ndtr
+from sklearn import linear_model, preprocessing, svm
 from sklearn.compose import ColumnTransformer
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.impute import SimpleImputer
-from sklearn.linear_model import (
-    LogisticRegression,
-    LogisticRegressionCV,
-    Perceptron,
-    RidgeClassifier,
-    RidgeClassifierCV,
-    SGDClassifier,
-)
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import (
-    FunctionTransformer,
-    MaxAbsScaler,
-    MinMaxScaler,
-    OneHotEncoder,
-    OrdinalEncoder,
-    RobustScaler,
-    StandardScaler,
-)
-from sklearn.svm import SVC, LinearSVC
 
 from pvf._bayes import law_of_bayes
 from pvf._ensembles import (
     BOOSTED,
     FORESTS,
     TREES,
-    Array,
     Inputs,
     Law,
     Levels,
     NoLawError,
+    combinations,
     law_of_trees,
 )
+from pvf._types import Array, Indices
 from pvf.categories import Misclassification, NominalFlip, OrdinalShift
 from pvf.mechanisms import GaussianNoise
 from pvf.perturbation import JointPerturbation, Perturbation
@@ -54,23 +37,23 @@ MOST_LEVELS = 2**14  # combinations of levels that a linear model's law may sum 
 
 LINEAR = (
     LinearDiscriminantAnalysis,
-    LinearSVC,
-    LogisticRegression,
-    LogisticRegressionCV,
-    Perceptron,
-    RidgeClassifier,
-    RidgeClassifierCV,
-    SGDClassifier,
+    svm.LinearSVC,
+    linear_model.LogisticRegression,
+    linear_model.LogisticRegressionCV,
+    linear_model.Perceptron,
+    linear_model.RidgeClassifier,
+    linear_model.RidgeClassifierCV,
+    linear_model.SGDClassifier,
 )
 #: Transformers that make each feature of one column only.
 SEEN_THROUGH = (
-    MaxAbsScaler,
-    MinMaxScaler,
-    OneHotEncoder,
-    OrdinalEncoder,
-    RobustScaler,
+    preprocessing.MaxAbsScaler,
+    preprocessing.MinMaxScaler,
+    preprocessing.OneHotEncoder,
+    preprocessing.OrdinalEncoder,
+    preprocessing.RobustScaler,
     SimpleImputer,
-    StandardScaler,
+    preprocessing.StandardScaler,
 )
 CHANGES = (NominalFlip, OrdinalShift, Misclassification)
 
@@ -140,9 +123,7 @@ class Noise:
         row[:, position] = value
         return row
 
-    def _slopes(
-        self, steps: list[Any], position: int, values: Array
-    ) -> tuple[NDArray[np.intp], Array]:
+    def _slopes(self, steps: list[Any], position: int, values: Array) -> tuple[Indices, Array]:
         raw = np.asarray(self._table.column(position), dtype=np.float64)
         if np.isnan(raw).any():
             raise NoLawError("no exact law is known for columns with missing values")
@@ -177,7 +158,7 @@ def law_of_flags(model: Any, noise: Noise) -> Law:
     """Return how likely a copy of each sample is predicted the second class, and within what."""
     steps, last = _steps(model)
     kind = type(last)
-    is_linear = kind in LINEAR or (kind is SVC and last.kernel == "linear")
+    is_linear = kind in LINEAR or (kind is svm.SVC and last.kernel == "linear")
     if not is_linear and kind not in (*TREES, *FORESTS, *BOOSTED, GaussianNB):
         raise NoLawError(f"no exact law is known for {kind.__name__}")
     inputs = noise.behind(steps) if steps else noise.inputs
@@ -205,7 +186,7 @@ def _check_seen_through(step: Any) -> None:
         inner = [one for _, one in step.steps]
     elif type(step) is ColumnTransformer:
         inner = [one for _, one, _ in step.transformers_]
-    elif type(step) is FunctionTransformer and step.func is None:
+    elif type(step) is preprocessing.FunctionTransformer and step.func is None:
         return  # what a remainder that is passed on becomes
     elif step not in ("passthrough", "drop", None) and type(step) not in SEEN_THROUGH:
         raise NoLawError(f"no exact law is known behind {type(step).__name__}")
@@ -241,10 +222,6 @@ def _linear(model: Any, values: Array, levels: Levels, scale: Array) -> Array:
             "linear model's law is summed over"
         )
     found = np.zeros(len(values))
-    for picked in itertools.product(*(range(len(v)) for v, _ in moved.values())):
-        chance, shifted = np.ones(len(values)), margin
-        for (sums, probability), k in zip(moved.values(), picked, strict=True):
-            chance = chance * probability[:, k]
-            shifted = shifted + sums[k]
+    for chance, shifted in combinations(list(moved.values()), margin):
         found += chance * (ndtr(shifted / spread) if spread else shifted > 0)
     return np.clip(found, 0, 1)

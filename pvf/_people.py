@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import type_of_target
 
 from pvf._checks import check_column, check_interval, check_label, check_shape
-from pvf._ranks import Array, captured, check_scores, levels_of
+from pvf._ranks import captured, check_scores, levels_of
+from pvf._types import Array, Flags
 
 
 class DefaultPosLabel(int):
@@ -28,11 +29,11 @@ class People:
     Labels are scores too: the flagged come first, and among equals chance decides.
     """
 
-    case: NDArray[np.bool_]
+    case: Flags
     weight: Array
     value: Array  # 1 for a case and 0 for others, where no values are given
     score: Array
-    flagged: NDArray[np.bool_] | None  # by labels alone
+    flagged: Flags | None  # by labels alone
     plain: bool  # no values: what is captured are cases
 
     @property
@@ -120,9 +121,7 @@ def _check_classes(
     return People(value > 0, weight, value, score, None, plain=False)
 
 
-def _check_labels(
-    y_true: ArrayLike, y_pred: Any, pos_label: Any
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _check_labels(y_true: ArrayLike, y_pred: Any, pos_label: Any) -> tuple[Flags, Flags]:
     """Truth and prediction as booleans."""
     check_label("pos_label", pos_label)
     true, pred = label_column("y_true", y_true), label_column("y_pred", y_pred)
@@ -138,7 +137,7 @@ def _check_labels(
     return _cases(true, labels, pos_label, "y_true and y_pred"), pred == pos_label
 
 
-def _cases(true: NDArray, labels: list[Any], pos_label: Any, source: str) -> NDArray[np.bool_]:
+def _cases(true: NDArray, labels: list[Any], pos_label: Any, source: str) -> Flags:
     """Tell who is a case."""
     check_label("pos_label", pos_label)
     if len(labels) > 2:
@@ -160,9 +159,9 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array:
     if sample_weight is None:
         return np.ones(n_samples)
     weight = check_interval("sample_weight", sample_weight, 0, np.inf)
-    check_shape("sample_weight", weight, (n_samples,))
+    check_shape("sample_weight", weight, (n_samples,), as_in="y")
     if not weight.any():
-        raise ValueError("sample_weight must be above 0 for some sample, got 0 for all.")
+        raise ValueError("sample_weight must be above 0 for one sample at least, got zeros.")
     return weight
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import betaincinv, ndtr
 from scipy.stats import chi2
 
-from pvf._ranks import Array
+from pvf._types import Array
 
 ROUNDS = 8  # each looks closer at the best point of the one before
 POINTS = 9

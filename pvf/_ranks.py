@@ -6,7 +6,7 @@ import numbers
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pvf._checks import (
     check_capacity,
@@ -16,8 +16,8 @@ from pvf._checks import (
     check_numeric,
     shown,
 )
+from pvf._types import Array, Indices
 
-Array = NDArray[np.float64]
 Unit = Literal["share", "places"] | None
 
 #: Scores closer to each other than this, relative to their size, differ by rounding alone.
@@ -103,7 +103,7 @@ def check_scores(name: str, scores: ArrayLike, n_samples: int) -> Array:
     return array
 
 
-def levels_of(score: Array) -> NDArray[np.intp]:
+def levels_of(score: Array) -> Indices:
     """Return the place of each score's level, 0 for the highest; ties are one level."""
     order = np.argsort(-score, kind="stable")
     ordered = score[order]
@@ -116,7 +116,7 @@ def levels_of(score: Array) -> NDArray[np.intp]:
     return levels
 
 
-def ladder(levels: NDArray[np.intp], amount: Array) -> Array:
+def ladder(levels: Indices, amount: Array) -> Array:
     """Return 0 and the sums of an amount down to each level, in whatever order the rows stand."""
     order = np.lexsort((amount, levels))
     starts = np.flatnonzero(np.diff(levels[order], prepend=-1))
@@ -124,7 +124,7 @@ def ladder(levels: NDArray[np.intp], amount: Array) -> Array:
     return np.concatenate([[0.0], np.cumsum(sums)])
 
 
-def captured(levels: NDArray[np.intp], weight: Array, value: Array, room: Array) -> Array:
+def captured(levels: Indices, weight: Array, value: Array, room: Array) -> Array:
     """Return the expected value that so many people from the top have.
 
     Who stand at the edge on one level share the places that are left; a fraction of a place is

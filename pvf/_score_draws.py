@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,11 +11,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn import config_context
 
+from pvf._blocks import Replay, rows_of
+from pvf._types import Array, Flags, Indices, Scorer
+from pvf.intervals import percentiles
 
-def interval(draws: NDArray[np.float64], level: float, estimate: float) -> tuple[float, float]:
+
+def interval(draws: Array, level: float, estimate: float) -> tuple[float, float]:
     """Return the middle of the draws, stretched to the estimate where that is an extreme."""
-    tail = (1 - level) / 2
-    low, high = np.quantile(draws, [tail, 1 - tail])
+    low, high = percentiles(draws, level)
     return min(float(low), float(estimate)), max(float(high), float(estimate))
 
 
@@ -24,13 +26,13 @@ def plausible_scores(
     models: Sequence[Any],
     X: Any,
     y: NDArray[Any],
-    scorer: Callable[..., float],
+    scorer: Scorer,
     *,
-    from_counts: tuple[Any, Callable[..., NDArray[np.float64]]] | None,
+    from_counts: tuple[Any, Callable[..., Array]] | None,
     by_class: bool,
     n_draws: int,
     rng: np.random.Generator,
-) -> NDArray[np.float64]:
+) -> Array:
     """Return scores of shape (n_models, n_draws) that show how certain they are, drawn together.
 
     ``from_counts`` is the case label and the score as a function of counts, where it is one; any
@@ -46,9 +48,7 @@ def plausible_scores(
     return function(tp, fp, int(is_case.sum()), int((~is_case).sum()))
 
 
-def _jeffreys_draws(
-    flagged: NDArray[np.bool_], n_draws: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _jeffreys_draws(flagged: Flags, n_draws: int, rng: np.random.Generator) -> Array:
     """Return plausible numbers of flagged samples of one class, of shape (n_models, n_draws).
 
     Each sample has one pattern of flags, one flag a model. The patterns' shares are drawn from
@@ -67,36 +67,20 @@ def _resampled(
     models: Sequence[Any],
     X: Any,
     y: NDArray[Any],
-    scorer: Callable[..., float],
-    parts: Sequence[NDArray[np.intp]],
+    scorer: Scorer,
+    parts: Sequence[Indices],
     n_draws: int,
     rng: np.random.Generator,
-) -> NDArray[np.float64]:
+) -> Array:
     """Return scores on bootstrap resamples of the rows within each part."""
-    remembering = [_Remembered(model, X) for model in models]
+    X = X if isinstance(X, pd.DataFrame) else np.asarray(X)
+    replays = [Replay(model, X) for model in models]
     scores = np.empty((len(models), n_draws))
     with config_context(assume_finite=True, skip_parameter_validation=True):  # checked before
         for b in range(n_draws):
             rows = np.concatenate([rng.choice(part, len(part)) for part in parts])
-            X_drawn = X.iloc[rows] if isinstance(X, pd.DataFrame) else np.asarray(X)[rows]
-            for q, model in enumerate(remembering):
-                model.rows = rows
-                scores[q, b] = scorer(model, X_drawn, y[rows])
+            X_drawn = rows_of(X, rows)
+            for q, replay in enumerate(replays):
+                replay.part, replay.rows = X_drawn, rows
+                scores[q, b] = scorer(replay, X_drawn, y[rows])
     return scores
-
-
-class _Remembered:
-    """A model that predicts all samples once and hands out the rows of the current resample."""
-
-    _METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
-
-    def __init__(self, model: Any, X: Any) -> None:
-        self._model = model
-        self._respond = functools.cache(lambda name: np.asarray(getattr(model, name)(X)))
-        self.rows: NDArray[np.intp] = np.arange(0)
-
-    def __getattr__(self, name: str) -> Any:
-        attribute = getattr(self._model, name)
-        if name not in self._METHODS:
-            return attribute
-        return functools.wraps(attribute)(lambda _: self._respond(name)[self.rows])

@@ -29,6 +29,16 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
     return np.random.SeedSequence(check_integer("random_state", random_state, 0, None))
 
 
+def child_seed(seed: np.random.SeedSequence, *key: int) -> np.random.SeedSequence:
+    """Return the seed of one of the things that a seed stands for."""
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
+
+
+def plain_seed(seed: np.random.SeedSequence) -> int | np.random.SeedSequence:
+    """Return the whole number that makes a seed, or the seed where none does."""
+    return seed if seed.spawn_key or not isinstance(seed.entropy, int) else seed.entropy
+
+
 def scorer_seed(random_state: Any) -> int | np.random.SeedSequence:
     """Return a seed that a scorer can use again and again; a generator is asked once."""
     if random_state is None:

@@ -71,6 +71,7 @@ class Settings:
                 )
         for name, changes in inner.items():
             nested[name].set_params(**changes)
+        type(self)(**own)  # refuses before anything is changed
         type(self).__init__(self, **own)
         return self
 

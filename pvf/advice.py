@@ -14,8 +14,6 @@ from typing import Any
 
 from pvf._checks import check_choice, check_number
 
-__all__ = ["FILE", "Advice", "advice", "advice_of", "kind_of_pool"]
-
 FILE = "advice.json"
 
 
@@ -99,17 +97,14 @@ def advice(pool: str, capacity: float, n_cases: float) -> Advice:
     capacity = check_number("capacity", capacity, 0, 1, left_open=True)
     n_cases = check_number("n_cases", n_cases, 0)
     lines = json.loads((files("pvf") / "templates" / FILE).read_text(encoding="utf-8"))
-    nearest = min(
-        {line["capacity"] for line in lines}, key=lambda c: (round(abs(c - capacity), 9), c)
-    )
-    line = next(
+    lines = [
         line
         for line in lines
-        if (line["pool"], line["capacity"]) == (pool, nearest)
-        and line["least"] <= n_cases < (line["below"] or float("inf"))
-    )
+        if line["pool"] == pool and line["least"] <= n_cases < (line["below"] or float("inf"))
+    ]
+    line = min(lines, key=lambda one: (round(abs(one["capacity"] - capacity), 9), one["capacity"]))
     return Advice(
-        outcome=f"IE@{nearest:g}",
+        outcome=f"IE@{line['capacity']:g}",
         cases=line["cases"],
         pool=pool,
         advised=line["advised"],

@@ -11,7 +11,7 @@ import html
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from types import NoneType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import resample
 from tqdm import tqdm
 
+from pvf._blocks import rows_of
 from pvf._checks import (
     check_bool,
     check_finite,
@@ -33,8 +34,9 @@ from pvf._checks import (
     check_table,
     shown,
 )
-from pvf._seeds import Seed, seed_sequence
+from pvf._seeds import Seed, child_seed, plain_seed, seed_sequence
 from pvf._text import shortened
+from pvf._types import Array, Flags, Indices
 from pvf.intervals import check_confidence
 from pvf.model_card import ModelCard, model_card
 from pvf.multiplicity import ambiguity, capacity_lists, discrepancy, multiplicity_table
@@ -49,17 +51,7 @@ from pvf.validation import (
     tied_best,
 )
 
-__all__ = [
-    "AuditResult",
-    "audit",
-    "disagreement",
-    "mean_held_out",
-    "resampled_interval",
-    "result_over_splits",
-]
-
-Values = NDArray[np.float64]
-Rows = tuple[NDArray[np.intp], NDArray[np.intp]]  # to fit on, and to choose on
+Rows = tuple[Indices, Indices]  # to fit on, and to choose on
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -283,13 +275,11 @@ def audit(
     X = check_table("X", X)
     strengths = _strengths(perturbation, factors, X)
     check_confidence(confidence)
-    of_card = {
-        "scoring": scoring,
-        "epsilon": None if epsilon is None else check_number("epsilon", epsilon, 0),
-        "capacity": None
-        if capacity is None
-        else check_number("capacity", capacity, 0, 1, left_open=True),
-    }
+    if epsilon is not None:
+        check_number("epsilon", epsilon, 0)
+    if capacity is not None:
+        check_number("capacity", capacity, 0, 1, left_open=True)
+    of_card = {"scoring": scoring, "epsilon": epsilon, "capacity": capacity}
     seed = seed_sequence(random_state)
     if splits is None:
         parts = _random_splits(labels, n_splits, validation_share, seed)
@@ -298,7 +288,7 @@ def audit(
     rows = parts + _bootstraps(labels, n_bootstraps, seed)
     settings = _of_one(scoring, n_sets, n_replicas, aggregate, len(parts))
     tasks = (
-        delayed(_one_choice)(pool, X, labels, part, strengths, settings, _key(seed, 2, place))
+        delayed(_one_choice)(pool, X, labels, part, strengths, settings, child_seed(seed, 2, place))
         for place, part in enumerate(rows)
     )
     silent = not check_bool("progress", progress)
@@ -313,7 +303,7 @@ class _OneChoice:
     """The choice on one split or bootstrap sample."""
 
     by_factor: dict[float, PerturbationValidationResult]
-    probabilities: Values | None  # (n_models, n_validation, n_classes)
+    probabilities: Array | None  # (n_models, n_validation, n_classes)
 
     @property
     def main(self) -> PerturbationValidationResult:
@@ -330,7 +320,7 @@ def _one_choice(
     seed: np.random.SeedSequence,
 ) -> _OneChoice:
     """Fit the candidates on some rows, and score them on others at each strength."""
-    (X_train, y_train), (X_val, y_val) = ((_rows(X, part), y[part]) for part in rows)
+    (X_train, y_train), (X_val, y_val) = ((rows_of(X, part), y[part]) for part in rows)
     models = {name: clone(model).fit(X_train, y_train) for name, model in pool.items()}
     found = {
         factor: perturbation_validation(
@@ -399,7 +389,7 @@ def _put_together(
 def _multiplicity(
     in_splits: Sequence[_OneChoice],
     parts: Sequence[Rows],
-    good: NDArray[np.bool_],
+    good: Flags,
     best: int,
     X: Any,
     facts: Mapping[str, Any],
@@ -428,9 +418,10 @@ def _choices(found: Sequence[_OneChoice], n_splits: int) -> pd.DataFrame:
 
 def _ranking(result: PerturbationValidationResult, choices: pd.DataFrame) -> pd.DataFrame:
     table = result.to_frame()[["aggregated", "unperturbed", "tied", "selected"]]
-    for place, column in ((1, "aggregated"), (3, "unperturbed")):
-        rank = table[column].round(9).rank(ascending=False, method="min").astype(int)
-        table.insert(place, "rank" if place == 1 else "unperturbed_rank", rank)
+    scores = table[["aggregated", "unperturbed"]].round(9)
+    ranks = scores.rank(ascending=False, method="min").astype(int)
+    table.insert(1, "rank", ranks["aggregated"])
+    table.insert(3, "unperturbed_rank", ranks["unperturbed"])
     for kind in ("split", "bootstrap"):
         chosen = choices["pvf"][choices.index.get_level_values("kind") == kind]
         table[f"in_{kind}s"] = [float((chosen == name).mean()) for name in table.index]
@@ -439,27 +430,23 @@ def _ranking(result: PerturbationValidationResult, choices: pd.DataFrame) -> pd.
 
 
 def _differences(
-    plain: Values,
-    pvf: Values,
-    result: PerturbationValidationResult,
-    ratio: float,
-    confidence: float,
+    plain: Array, pvf: Array, result: PerturbationValidationResult, ratio: float, confidence: float
 ) -> pd.DataFrame:
     """Return the selected model's lead over each other, the closest first."""
-    found: dict[str, Values] = {}
+    found: dict[str, Array] = {}
     for prefix, scores in (("", plain), ("pvf_", pvf)):
         lead = scores[:, [result.best_index]] - scores
-        low, high = resampled_interval(lead, ratio, confidence)
-        found |= {f"{prefix}difference": lead.mean(axis=0)}
-        found |= {f"{prefix}low": low, f"{prefix}high": high}
+        found[f"{prefix}difference"] = lead.mean(axis=0)
+        ends = resampled_interval(lead, ratio, confidence)
+        found[f"{prefix}low"], found[f"{prefix}high"] = ends
     table = pd.DataFrame(found, index=pd.Index(result.names, name="model"))
     order = np.argsort(-result.aggregated, kind="stable")
     return table.iloc[order[order != result.best_index]]
 
 
 def result_over_splits(
-    scores: Mapping[float, Values],
-    unperturbed: Values,
+    scores: Mapping[float, Array],
+    unperturbed: Array,
     models: Mapping[str, Any],
     *,
     main: float,
@@ -488,15 +475,13 @@ def result_over_splits(
         models=tuple(models.values()),
         names=tuple(names),
         tie_break="first",
-        seed=seed if isinstance(seed, int) or seed.spawn_key else cast("int", seed.entropy),
+        seed=seed if isinstance(seed, int) else plain_seed(seed),
     )
     levels = pd.DataFrame(rows, columns=["level", "choice", "score", "n_tied"])
     return result, levels.set_index("level")
 
 
-def mean_held_out(
-    scores: Sequence[Values], rows: Sequence[NDArray[np.intp]], n_rows: int
-) -> Values:
+def mean_held_out(scores: Sequence[Array], rows: Sequence[Indices], n_rows: int) -> Array:
     """Return each model's mean score of each row over the splits that held it out.
 
     Each split has scores of shape (n_models, n_held_out, ...), NaN for a model that it lacks; the
@@ -512,7 +497,7 @@ def mean_held_out(
 
 
 def disagreement(
-    scores: Values, base: int, index: Any, capacity: float | None = None
+    scores: Array, base: int, index: Any, capacity: float | None = None
 ) -> tuple[pd.DataFrame, dict[str, float]]:
     """Return how much models disagree about each person, and the shares and means that go with it.
 
@@ -535,8 +520,8 @@ def disagreement(
 
 
 def resampled_interval(
-    differences: Values, ratio: float, confidence: float = 0.95
-) -> tuple[Values, Values]:
+    differences: Array, ratio: float, confidence: float = 0.95
+) -> tuple[Array, Array]:
     """Return the corrected resampled t-interval of a mean over random splits.
 
     Splits overlap, so that their spread alone makes too narrow an interval; the correction takes
@@ -579,14 +564,6 @@ def resampled_interval(
 # --- rows ---------------------------------------------------------------------------------------
 
 
-def _rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    return X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]
-
-
-def _key(seed: np.random.SeedSequence, *key: int) -> np.random.SeedSequence:
-    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
-
-
 def _pool(models: Any) -> dict[str, Any]:
     """Return the candidates by their names, as texts."""
     named = named_models(models)
@@ -612,10 +589,10 @@ def _random_splits(
     y: NDArray[Any], n_splits: Any, validation_share: Any, seed: np.random.SeedSequence
 ) -> list[Rows]:
     check_integer("n_splits", n_splits, 2)
-    share = check_number("validation_share", validation_share, 0, 1, left_open=True)
-    if share == 1:
-        raise ValueError("validation_share must be below 1, got 1.")
-    state = int(_key(seed, 0).generate_state(1)[0])
+    share = check_number(
+        "validation_share", validation_share, 0, 1, left_open=True, right_open=True
+    )
+    state = int(child_seed(seed, 0).generate_state(1)[0])
     splitter = StratifiedShuffleSplit(n_splits, test_size=share, random_state=state)
     return list(splitter.split(np.zeros(len(y)), y))
 
@@ -641,7 +618,7 @@ def _given_splits(splits: Any, n_rows: int) -> list[Rows]:
 
 def _bootstraps(y: NDArray[Any], n_bootstraps: int, seed: np.random.SeedSequence) -> list[Rows]:
     n_bootstraps = check_integer("n_bootstraps", n_bootstraps, 0)
-    return [_bootstrap(y, _key(seed, 1, b)) for b in range(n_bootstraps)]
+    return [_bootstrap(y, child_seed(seed, 1, b)) for b in range(n_bootstraps)]
 
 
 def _bootstrap(y: NDArray[Any], seed: np.random.SeedSequence) -> Rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -13,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
 
 from pvf._checks import check_finite, check_interval, check_number, shown
+from pvf._types import Array, Indices
 from pvf.mechanisms import (
-    CellMechanism,
+    ChanceChange,
     UnchangeableError,
     check_levels,
     column_of,
@@ -22,15 +24,10 @@ from pvf.mechanisms import (
     values_of,
 )
 
-__all__ = ["Misclassification", "NominalFlip", "OrdinalShift"]
 
+class _CategoryChange(ChanceChange):
+    """What flips and shifts share: levels learnt by `fit`."""
 
-class _CategoryChange(CellMechanism):
-    """What flips and shifts share: levels learnt by `fit`, and one uniform draw a cell."""
-
-    source = "random"
-    strength = "probability"
-    probability: float
     levels_: pd.Index
 
     def fit(self, column: ArrayLike) -> Self:
@@ -68,7 +65,7 @@ class _CategoryChange(CellMechanism):
         self._borders[np.arange(len(levels) - 1) >= last_possible[:, None]] = np.inf
         return self
 
-    def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
+    def prepare(self, column: ArrayLike) -> Callable[[Array], NDArray]:
         """Return what changes the column's levels by draws."""
         if not hasattr(self, "levels_"):
             raise NotFittedError(f"This {type(self).__name__} is not fitted: call fit first.")
@@ -88,20 +85,15 @@ class _CategoryChange(CellMechanism):
                 f"The column holds {unseen}, not seen at fit; {type(self).__name__} knows "
                 f"{self.levels_.tolist()}."
             )
-        return functools.partial(self._changed_levels, codes)
+        return functools.partial(self._changed, codes)
 
     def _refuse_missing(self, series: pd.Series) -> None:
         n_infinite = np.isinf(series).sum() if pd.api.types.is_float_dtype(series) else 0
         n_missing = int(series.isna().sum() + n_infinite)
         refuse_missing(type(self).__name__, n_missing, "finite values, none missing")
 
-    def _changed_levels(self, codes: NDArray[np.intp], draws: NDArray[np.float64]) -> NDArray:
-        return self._level_values[self._changed_codes(codes, draws)]
-
-    def _changed_codes(
-        self, codes: NDArray[np.intp], draws: NDArray[np.float64]
-    ) -> NDArray[np.intp]:
-        """Return the levels' numbers after the change, of the draws' shape."""
+    def _changed(self, codes: Indices, draws: Array) -> NDArray:
+        """Return the levels after the change, of the draws' shape."""
         changed = np.broadcast_to(codes, draws.shape).copy()
         leaves = draws < self.probability
         origin = changed[leaves]
@@ -112,9 +104,9 @@ class _CategoryChange(CellMechanism):
             here = origin == code
             target[here] = np.searchsorted(self._borders[code], picks[here], side="right")
         changed[leaves] = target
-        return changed
+        return self._level_values[changed]
 
-    def transition_probabilities(self) -> NDArray[np.float64]:
+    def transition_probabilities(self) -> Array:
         """Return the probability of each perturbed level, given the level as it is.
 
         Returns
@@ -137,7 +129,7 @@ class _CategoryChange(CellMechanism):
         """Return all levels of a column without missing values."""
 
     @abstractmethod
-    def _leaving_probabilities(self) -> NDArray[np.float64]:
+    def _leaving_probabilities(self) -> Array:
         """Return the probability of each new level (column), given the old one (row)."""
 
 
@@ -162,21 +154,15 @@ class NominalFlip(_CategoryChange):
     array([['b', 'a', 'a']], dtype=object)
     """
 
-    def __init__(self, probability: float) -> None:
-        check_number("probability", probability, 0, 1)
-        self.probability = probability
-
-    def __repr__(self) -> str:
-        return f"NominalFlip({self.probability:g})"
-
     def _learn_levels(self, series: pd.Series) -> pd.Index:
         return _levels_of(series)
 
-    def _leaving_probabilities(self) -> NDArray[np.float64]:
+    def _leaving_probabilities(self) -> Array:
         n_levels = len(self.levels_)
         return (1 - np.eye(n_levels)) / (n_levels - 1)
 
 
+@dataclass(eq=False, repr=False)
 class OrdinalShift(_CategoryChange):
     r"""Move an ordinal value along its order, to near levels more often than to far ones.
 
@@ -209,31 +195,22 @@ class OrdinalShift(_CategoryChange):
     array([['mid', 'mid']], dtype=object)
     """
 
-    def __init__(
-        self,
-        probability: float,
-        decay: float,
-        *,
-        order: Sequence[Any] | None = None,
-        values: Sequence[float] | None = None,
-    ) -> None:
-        check_number("probability", probability, 0, 1)
-        check_number("decay", decay, 0)
-        self.probability, self.decay = probability, decay
-        _check_order(order, values)
-        self.order = order
-        self.values = values
+    decay: float
+    order: Sequence[Any] | None = field(default=None, kw_only=True)
+    values: Sequence[float] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Check the arguments."""
+        super().__post_init__()
+        check_number("decay", self.decay, 0)
+        _check_order(self.order, self.values)
 
     def __repr__(self) -> str:
         return f"OrdinalShift({self.probability:g}, {self.decay:g})"
 
     def _learn_levels(self, series: pd.Series) -> pd.Index:
         if self.order is not None:
-            levels = pd.Index(list(self.order), dtype=object)
-            unknown = [value for value in pd.unique(series) if value not in levels]
-            if unknown:
-                raise ValueError(f"The column holds {unknown}, which order does not name.")
-            return levels
+            return _naming_all(series, pd.Index(list(self.order), dtype=object), "order")
         is_category = isinstance(series.dtype, pd.CategoricalDtype)
         has_order = series.cat.ordered if is_category else pd.api.types.is_numeric_dtype(series)
         if not has_order:
@@ -243,7 +220,7 @@ class OrdinalShift(_CategoryChange):
             )
         return _levels_of(series)
 
-    def _leaving_probabilities(self) -> NDArray[np.float64]:
+    def _leaving_probabilities(self) -> Array:
         positions = np.arange(len(self.levels_), dtype=float)
         if self.values is not None:
             positions = check_finite("values", self.values)
@@ -309,16 +286,13 @@ class Misclassification(_CategoryChange):
         return type(self)(wrong + np.diag(np.maximum(right, 0)), list(self._names))
 
     def _learn_levels(self, series: pd.Series) -> pd.Index:
-        unknown = [value for value in pd.unique(series) if value not in self._names]
-        if unknown:
-            raise ValueError(f"The column holds {unknown}, which matrix does not name.")
-        return self._names
+        return _naming_all(series, self._names, "matrix")
 
-    def _leaving_probabilities(self) -> NDArray[np.float64]:
+    def _leaving_probabilities(self) -> Array:
         return self._moves
 
 
-def _named_matrix(matrix: Any, levels: Any) -> tuple[pd.Index, NDArray[np.float64]]:
+def _named_matrix(matrix: Any, levels: Any) -> tuple[pd.Index, Array]:
     """Return the levels of a table of misclassification, and its probabilities in their order."""
     if isinstance(matrix, Mapping):
         if not matrix or not all(isinstance(row, Mapping) for row in matrix.values()):
@@ -343,6 +317,14 @@ def _named_matrix(matrix: Any, levels: Any) -> tuple[pd.Index, NDArray[np.float6
     if table.shape != (len(names), len(names)):
         raise ValueError(f"matrix must have shape {(len(names),) * 2}, got {table.shape}.")
     return names, table
+
+
+def _naming_all(series: pd.Series, levels: pd.Index, source: str) -> pd.Index:
+    """Return levels; refuse those that do not name all values of a column."""
+    unknown = [value for value in pd.unique(series) if value not in levels]
+    if unknown:
+        raise ValueError(f"The column holds {unknown}, which {source} does not name.")
+    return levels
 
 
 def _levels_of(series: pd.Series) -> pd.Index:

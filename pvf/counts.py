@@ -8,12 +8,12 @@ name gives for such a table. A whole array of tables takes one call. Arguments a
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Value = NDArray[np.float64]
+from pvf._types import Array
 
 
-def accuracy(tp: ArrayLike, fp: ArrayLike, n_pos: ArrayLike, n_neg: ArrayLike) -> Value:
+def accuracy(tp: ArrayLike, fp: ArrayLike, n_pos: ArrayLike, n_neg: ArrayLike) -> Array:
     """Share of right predictions.
 
     Parameters
@@ -36,7 +36,7 @@ def accuracy(tp: ArrayLike, fp: ArrayLike, n_pos: ArrayLike, n_neg: ArrayLike) -
     return (tp + n_neg - fp) / (n_pos + n_neg)
 
 
-def balanced_accuracy(tp: ArrayLike, fp: ArrayLike, n_pos: ArrayLike, n_neg: ArrayLike) -> Value:
+def balanced_accuracy(tp: ArrayLike, fp: ArrayLike, n_pos: ArrayLike, n_neg: ArrayLike) -> Array:
     """Mean of the two classes' shares of right predictions.
 
     Parameters
@@ -61,7 +61,7 @@ def balanced_accuracy(tp: ArrayLike, fp: ArrayLike, n_pos: ArrayLike, n_neg: Arr
 
 def precision(
     tp: ArrayLike, fp: ArrayLike, n_pos: ArrayLike, n_neg: ArrayLike, *, zero_division: float = 0.0
-) -> Value:
+) -> Array:
     """Share of cases among the flagged.
 
     Parameters
@@ -85,7 +85,7 @@ def precision(
 
 def recall(
     tp: ArrayLike, fp: ArrayLike, n_pos: ArrayLike, n_neg: ArrayLike, *, zero_division: float = 0.0
-) -> Value:
+) -> Array:
     """Share of the cases that are flagged.
 
     Parameters
@@ -115,7 +115,7 @@ def fbeta(
     *,
     beta: float = 1.0,
     zero_division: float = 0.0,
-) -> Value:
+) -> Array:
     """Weighted harmonic mean of precision and recall.
 
     Parameters
@@ -143,7 +143,7 @@ def fbeta(
 
 def f1(
     tp: ArrayLike, fp: ArrayLike, n_pos: ArrayLike, n_neg: ArrayLike, *, zero_division: float = 0.0
-) -> Value:
+) -> Array:
     """Harmonic mean of precision and recall.
 
     Parameters
@@ -167,7 +167,7 @@ def f1(
 
 def intervention_efficiency(
     tp: ArrayLike, fp: ArrayLike, n_pos: ArrayLike, n_neg: ArrayLike, capacity: ArrayLike
-) -> Value:
+) -> Array:
     """Intervention Efficiency; `pvf.intervention_efficiency_counts` with unchecked arguments.
 
     Parameters
@@ -198,7 +198,7 @@ def intervention_efficiency(
     return np.where(same_as_chance, 1.0, value)
 
 
-def _ratio(numerator: ArrayLike, denominator: ArrayLike, zero_division: float) -> Value:
+def _ratio(numerator: ArrayLike, denominator: ArrayLike, zero_division: float) -> Array:
     """Return a quotient, and ``zero_division`` where its denominator is 0."""
     result = np.full(np.broadcast(numerator, denominator).shape, float(zero_division))
     return np.divide(numerator, denominator, out=result, where=np.asarray(denominator) != 0)[()]

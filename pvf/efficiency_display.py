@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike
 
 from pvf import plotting
 from pvf._checks import (
     check_axes,
     check_capacity,
     check_choice,
+    check_fitted,
     check_integer,
     check_number,
     check_numeric,
@@ -26,34 +25,24 @@ from pvf._checks import (
     shown,
 )
 from pvf._people import POS_LABEL, People, check_people, label_column
-from pvf._ranks import Array, Unit, check_room, share_of
+from pvf._ranks import Unit, check_room, share_of
 from pvf._seeds import Seed, generator_of
+from pvf._types import Array
 from pvf.intervals import (
     bootstrap_efficiency,
     bootstrap_of_people,
     check_confidence,
+    percentiles,
     profile_of_people,
+    with_cases,
 )
-from pvf.metrics import intervention_efficiency_score
+from pvf.metrics import efficiency_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def _check_fitted_classifier(estimator: Any) -> None:
-    if isinstance(estimator, type) or not hasattr(estimator, "predict"):
-        raise TypeError(
-            f"estimator must be a fitted classifier with predict, got {shown(estimator)}."
-        )
-    try:
-        check_is_fitted(estimator)
-    except NotFittedError as error:
-        raise NotFittedError(
-            f"estimator ({type(estimator).__name__}) is not fitted: call fit with training data."
-        ) from error
-
-
-def _curve(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+def _curve(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
     """One number at each capacity; NaN where there is none, which leaves a gap."""
     array = check_numeric(name, value)
     check_shape(name, array, shape, as_in="capacity")
@@ -102,10 +91,10 @@ class InterventionEfficiencyDisplay:
     array([1.25, 1.25, 1.  ])
     """
 
-    capacity: NDArray[np.float64]
-    efficiency: NDArray[np.float64]
+    capacity: Array
+    efficiency: Array
     prevalence: float
-    band: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    band: tuple[Array, Array] | None = None
     confidence_level: float = 0.95
     name: str | None = None
     n_people: float | None = None
@@ -186,26 +175,18 @@ class InterventionEfficiencyDisplay:
         room = check_room(given, capacity_unit)
         check_integer("n_bootstraps", n_bootstraps, 0)
         check_number("confidence_level", confidence_level, 0, 1, left_open=True)
-        check_text("name", name)
-        check_axes(ax)
         if interval is not None:
             check_choice("interval", interval, ("profile", "bootstrap"))
         kind = interval or ("bootstrap" if n_bootstraps else None)
         rng = generator_of(random_state)
-        people = check_people(y_true, y_pred, y_score, pos_label, sample_weight)
+        people = with_cases(
+            check_people(y_true, y_pred, y_score, pos_label, sample_weight), pos_label
+        )
         n_people = float(people.weight.sum())
         gamma = np.atleast_1d(share_of(room, n_people))
-        efficiency = intervention_efficiency_score(
-            y_true,
-            y_pred,
-            y_score=y_score,
-            capacity=gamma,
-            pos_label=pos_label,
-            sample_weight=sample_weight,
-        )
         display = cls(
             capacity=gamma,
-            efficiency=np.asarray(efficiency),
+            efficiency=efficiency_of(people, gamma),
             prevalence=people.total / n_people,
             band=_band(people, gamma, kind, n_bootstraps or 2000, confidence_level, rng),
             confidence_level=confidence_level,
@@ -245,7 +226,7 @@ class InterventionEfficiencyDisplay:
         -------
         InterventionEfficiencyDisplay
         """
-        _check_fitted_classifier(estimator)
+        check_fitted("estimator", estimator)
         check_samples("X", X, len(label_column("y", y)))
         check_choice("by", by, ("labels", "rank"))
         check_text("name", name)
@@ -257,7 +238,7 @@ class InterventionEfficiencyDisplay:
         return cls.from_predictions(y, y_score=scores, name=name, **kwargs)
 
     @property
-    def upper_limit(self) -> NDArray[np.float64]:
+    def upper_limit(self) -> Array:
         """IE of a perfect model at each capacity: min(1/γ, 1/π)."""
         return np.minimum(1 / self.capacity, 1 / self.prevalence)
 
@@ -391,8 +372,7 @@ def _band(
         drawn = bootstrap_efficiency(
             people.case, people.flagged, people.weight, gamma, n_bootstraps, rng
         )
-    tail = (1 - level) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
+    low, high = percentiles(drawn, level)
     return low, high
 
 

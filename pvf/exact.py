@@ -22,6 +22,7 @@ from pvf._checks import (
     check_bool,
     check_choice,
     check_column,
+    check_fitted,
     check_integer,
     check_interval,
     check_label,
@@ -35,6 +36,7 @@ from pvf._checks import (
 from pvf._ensembles import Law, NoLawError
 from pvf._flip import Noise, law_of_flags
 from pvf._seeds import generator_of
+from pvf._types import Array, Flags, Indices
 from pvf.metrics import count_metric
 from pvf.perturbation import JointPerturbation, TableSampler, fitted_perturbation, sampler_of
 
@@ -69,8 +71,8 @@ class FlipProbability:
         or values.
     """
 
-    probability: NDArray[np.float64]
-    standard_error: NDArray[np.float64]
+    probability: Array
+    standard_error: Array
     exact: bool
     error: float = 0.0
 
@@ -181,22 +183,17 @@ class _Strata:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._rng, name)
 
-    def random(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def random(self, shape: tuple[int, ...]) -> Array:
         places = np.arange(shape[0]).reshape(-1, *[1] * (len(shape) - 1))
         strata = self._rng.permuted(np.broadcast_to(places, shape), axis=0)
         return np.minimum((strata + self._rng.random(shape)) / shape[0], 1 - _EPSILON)
 
-    def standard_normal(self, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    def standard_normal(self, shape: tuple[int, ...]) -> Array:
         return special.ndtri(np.maximum(self.random(shape), _NEVER))
 
 
 def _drawn(
-    model: Any,
-    X: Any,
-    sampler: TableSampler,
-    case: Any,
-    n_draws: int,
-    rng: np.random.Generator,
+    model: Any, X: Any, sampler: TableSampler, case: Any, n_draws: int, rng: np.random.Generator
 ) -> FlipProbability:
     """Return shares of flagged copies, which are drawn in batches that are each stratified.
 
@@ -237,8 +234,8 @@ class ScoreLaw:
         How much probability was left out, at most.
     """
 
-    support: NDArray[np.float64]
-    probabilities: NDArray[np.float64]
+    support: Array
+    probabilities: Array
     flips: FlipProbability | None = None
     error: float = 0.0
 
@@ -259,7 +256,7 @@ class ScoreLaw:
         """The score's standard deviation from set to set."""
         return float(np.sqrt((self.support - self.mean) ** 2 @ self.probabilities))
 
-    def cdf(self, score: ArrayLike) -> NDArray[np.float64]:
+    def cdf(self, score: ArrayLike) -> Array:
         """Return the probability of a score at most this, one for each given."""
         below = np.concatenate([[0.0], np.cumsum(self.probabilities)])
         scores = check_interval("score", score, -np.inf, np.inf)
@@ -412,58 +409,17 @@ def score_law(
     >>> round(law.mean, 3), round(law.quantile(0.25), 3)
     (0.812, 0.75)
     """
-    labels, case, metric = _judged(X, y, scoring, n_replicas, pos_label)
-    _check_classifier(model, np.unique(labels))
-    flips = flip_probability(
-        model,
-        X,
-        perturbation,
-        pos_label=case,
-        method=method,
-        n_draws=n_draws,
-        random_state=random_state,
-    )
+    labels = check_column("y", y)
+    _check_samples(X, len(labels))
+    check_integer("n_replicas", n_replicas, 1)
+    classes = np.unique(labels)
+    if len(classes) != 2:
+        raise ValueError(f"y must have two classes, got {classes.tolist()}.")
+    case, metric = _metric(scoring, classes, pos_label)
+    _check_classifier(model, classes)
+    how: dict[str, Any] = {"method": method, "n_draws": n_draws, "random_state": random_state}
+    flips = flip_probability(model, X, perturbation, pos_label=case, **how)
     return _law_of_counts(flips, labels == case, n_replicas, metric)
-
-
-def score_laws(
-    models: Sequence[Any],
-    X: Any,
-    y: ArrayLike,
-    *,
-    perturbation: JointPerturbation,
-    scoring: str | Callable[..., Any],
-    n_replicas: int = 7,
-    pos_label: Any = None,
-) -> list[ScoreLaw]:
-    """Return the law of each model's score; checks and metric are done once for all.
-
-    Parameters
-    ----------
-    models : list of fitted classifiers
-    X, y, perturbation, scoring, n_replicas, pos_label
-        As in `score_law`.
-
-    Returns
-    -------
-    list of ScoreLaw
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in `score_law`.
-    """
-    labels, case, metric = _judged(X, y, scoring, n_replicas, pos_label)
-    for model in models:
-        _check_classifier(model, np.unique(labels))
-    perturbation = fitted_perturbation(perturbation, X)
-    found = laws_where_known(models, X, labels, perturbation, [(case, metric)], n_replicas)[0]
-    laws = []
-    for law in found:
-        if isinstance(law, NoLawError):
-            raise ValueError(f"{law}; draw sets instead.") from law
-        laws.append(law)
-    return laws
 
 
 def laws_where_known(
@@ -521,10 +477,8 @@ def _flagged_second(
         try:
             _check_classifier(model, classes)
             found.append(law_of_flags(model, noise))
-        except NoLawError as error:
-            found.append(error)
-        except ValueError as error:  # a classifier of other classes
-            found.append(NoLawError(str(error)))
+        except ValueError as error:  # no law, or a classifier of other classes
+            found.append(error if isinstance(error, NoLawError) else NoLawError(str(error)))
     return found
 
 
@@ -535,38 +489,19 @@ def _check_samples(X: Any, n_samples: int | None = None) -> None:
 
 def _check_classifier(model: Any, classes: NDArray[Any] | None = None) -> None:
     """Refuse what does not predict, or predicts other classes than those of ``y``."""
-    if isinstance(model, type) or not hasattr(model, "predict"):
-        raise TypeError(f"model must be a fitted classifier, got {model!r}.")
+    check_fitted("model", model)
     if classes is not None and not np.array_equal(getattr(model, "classes_", ()), classes):
         raise ValueError(f"model must have the classes {classes.tolist()} of y.")
 
 
-def _exact(
-    second: NDArray[np.float64], error: NDArray[np.float64], classes: Any, case: Any
-) -> FlipProbability:
+def _exact(second: Array, error: Array, classes: Any, case: Any) -> FlipProbability:
     """Return the probabilities that the case is predicted, given those of the second class."""
     law = second if case == classes[-1] else 1 - second
     return FlipProbability(law, np.zeros_like(law), exact=True, error=float(error.max()))
 
 
-def _judged(
-    X: Any, y: ArrayLike, scoring: Any, n_replicas: int, pos_label: Any
-) -> tuple[NDArray[Any], Any, Callable[..., Any]]:
-    """Return the labels, the case and the score as a function of counts."""
-    labels = check_column("y", y)
-    _check_samples(X, len(labels))
-    check_integer("n_replicas", n_replicas, 1)
-    classes = np.unique(labels)
-    if len(classes) != 2:
-        raise ValueError(f"y must have two classes, got {classes.tolist()}.")
-    return labels, *_metric(scoring, classes, pos_label)
-
-
 def _law_of_counts(
-    flips: FlipProbability,
-    is_case: NDArray[np.bool_],
-    n_replicas: int,
-    metric: Callable[..., Any],
+    flips: FlipProbability, is_case: Flags, n_replicas: int, metric: Callable[..., Any]
 ) -> ScoreLaw:
     chances = flips.probability
     laws = [_window(counts_law(chances[group], n_replicas)) for group in (is_case, ~is_case)]
@@ -609,7 +544,7 @@ def _metric(scoring: Any, classes: NDArray[Any], pos_label: Any) -> tuple[Any, C
     return found
 
 
-def counts_law(chances: NDArray[np.float64], n_replicas: int) -> NDArray[np.float64]:
+def counts_law(chances: Array, n_replicas: int) -> Array:
     """Return the law of the sum of Bin(k, p) over samples, by pairwise convolution."""
     n_counts = n_replicas * len(chances) + 1
     chances = np.where(chances < _NEVER, 0.0, chances)
@@ -626,7 +561,7 @@ def counts_law(chances: NDArray[np.float64], n_replicas: int) -> NDArray[np.floa
     return laws[0] / laws[0].sum()
 
 
-def _sum_of_flips(chances: NDArray[np.float64]) -> NDArray[np.float64]:
+def _sum_of_flips(chances: Array) -> Array:
     """Return the law of how many samples are flagged, one copy of each, by pairwise convolution."""
     laws = np.stack([1 - chances, chances], axis=1)
     while len(laws) > 1:
@@ -645,7 +580,7 @@ def _rounding(n_counts: int) -> float:
     return 0.0 if is_direct else 2 * _TAIL + _EPSILON * n_counts * float(np.log2(n_counts))
 
 
-def _window(law: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+def _window(law: Array) -> tuple[Indices, Array]:
     """Return the counts of a law and their probabilities, of a long one without its tails."""
     start, end = 0, len(law)
     if len(law) > _DIRECT:
@@ -654,12 +589,7 @@ def _window(law: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.floa
     return np.arange(start, end), law[start:end]
 
 
-def _merged(
-    scores: NDArray[np.float64],
-    chances: NDArray[np.float64],
-    flips: FlipProbability | None,
-    error: float,
-) -> ScoreLaw:
+def _merged(scores: Array, chances: Array, flips: FlipProbability | None, error: float) -> ScoreLaw:
     """Return a law in which scores that differ by rounding alone are one."""
     some = chances > 0
     scores, chances = np.asarray(scores, dtype=np.float64)[some], chances[some]

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from pvf._checks import check_column, check_number
 from pvf._people import POS_LABEL, check_people
 from pvf._profile import shares_at, signed_root
-from pvf._ranks import Array, Unit, chances, check_one_room, share_of
+from pvf._ranks import Unit, chances, check_one_room, share_of
+from pvf._types import Array
 from pvf.intervals import check_confidence, table_of
 
 
@@ -81,8 +82,10 @@ def efficiency_by_group(
         of_group = names == name
         cases = float(weight[of_group & case].sum())
         reached = float(treated[of_group & case].sum())
-        list_share = _share_with_interval(of_group, treated, level)
-        recall = _mean_with_interval(of_group & case, weight, treated, level)
+        found, n_places = table_of(of_group, treated)
+        list_share = _with_ends(found / n_places, n_places, level)
+        n_cases = table_of(of_group & case, np.where(of_group & case, weight, 0.0))[1]
+        recall = (np.nan,) * 3 if n_cases == 0 else _with_ends(reached / cases, n_cases, level)
         rows[name] = {
             "people": float(weight[of_group].sum()),
             "cases": cases,
@@ -94,22 +97,8 @@ def efficiency_by_group(
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis(index="group")
 
 
-def _share_with_interval(event: Any, weight: Array, level: float) -> tuple[float, float, float]:
-    found, total = table_of(event, weight)
-    return _with_ends(found / total, total, level)
-
-
-def _mean_with_interval(
-    rows: Any, weight: Array, treated: Array, level: float
-) -> tuple[float, float, float]:
-    """Return the mean chance of some people, as a share of so many equal ones."""
-    total = table_of(rows, np.where(rows, weight, 0.0))[1]
-    if total == 0:
-        return np.nan, np.nan, np.nan
-    return _with_ends(float(treated[rows].sum() / weight[rows].sum()), total, level)
-
-
 def _with_ends(share: float, total: float, level: float) -> tuple[float, float, float]:
+    """Return a share of so many people with its Jeffreys interval."""
     root = signed_root(level)
     low, high = shares_at(share * total, total, np.array([-root, root]))
     return share, min(float(low), share), max(float(high), share)
@@ -177,7 +166,7 @@ def net_benefit(
     >>> net_benefit(y_true, risk, threshold=0.2, capacity=2)
     0.15
     """
-    t = _threshold("threshold", threshold, 0.0)
+    t = check_number("threshold", threshold, 0, 1, right_open=True)
     room = check_one_room(capacity, capacity_unit)
     people = check_people(y_true, None, y_score, pos_label, sample_weight)
     risk, weight = people.score, people.weight
@@ -187,16 +176,9 @@ def net_benefit(
     within = weight * np.where(risk >= t, chance, 0.0)
     benefit = _benefit(people.case, within, t)
     if threshold_beyond is not None:
-        beyond = _threshold("threshold_beyond", threshold_beyond, t)
+        beyond = check_number("threshold_beyond", threshold_beyond, t, 1, right_open=True)
         benefit += _benefit(people.case, weight * np.where(risk >= beyond, 1 - chance, 0.0), beyond)
     return float(benefit / weight.sum())
-
-
-def _threshold(name: str, value: Any, low: float) -> float:
-    number = check_number(name, value, low, 1)
-    if number == 1:
-        raise ValueError(f"{name} must be below 1, got 1.")
-    return number
 
 
 def _benefit(case: Any, treated: Array, threshold: float) -> float:

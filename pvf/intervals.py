@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from pvf import counts
 from pvf._checks import check_choice, check_integer, check_number, naming
 from pvf._people import POS_LABEL, People, check_people, label_column
 from pvf._profile import profile_range
-from pvf._ranks import Array, Unit, chances, check_one_room, levels_of, share_of
+from pvf._ranks import Unit, chances, check_one_room, levels_of, share_of
 from pvf._seeds import Seed, generator_of
+from pvf._types import Array, Flags
 
 Method = Literal["profile", "exact", "bootstrap"]
 Table = tuple[float, float]  # how many were found of how many
+Question = tuple[Callable[..., Array], list[Table]]  # a function of shares, and their tables
 TINY = 1e-300  # stands for no cases at all, so that nothing is divided by 0
 
 
@@ -83,13 +86,14 @@ def intervention_efficiency_interval(
     gamma, level, chosen, rng = _settings(
         capacity, capacity_unit, confidence, method, n_bootstraps, random_state, values
     )
-    people = _with_cases(
+    people = with_cases(
         check_people(y_true, y_pred, y_score, pos_label, sample_weight, values), pos_label
     )
     share = float(share_of(gamma, people.weight.sum()))
     if chosen == "bootstrap":
         drawn = bootstrap_of_people([people], np.array([share]), n_bootstraps, rng)
-        return _percentiles(drawn[:, 0, 0], level)
+        low, high = percentiles(drawn[:, 0, 0], level)
+        return float(low), float(high)
     return profile_of_people(people, share, level, exact=chosen == "exact")
 
 
@@ -160,14 +164,16 @@ def intervention_efficiency_difference_interval(
             one = check_people(
                 y_true, **given, pos_label=pos_label, sample_weight=sample_weight, values=values
             )
-        people.append(_with_cases(one, pos_label))
+        people.append(with_cases(one, pos_label))
     share = share_of(gamma, people[0].weight.sum())
     if chosen == "bootstrap":
         drawn = bootstrap_of_people(people, share[None], n_bootstraps, rng)[..., 0]
-        return _percentiles(drawn[:, 0] - drawn[:, 1], level)
-    low, high = _profile_of_difference(
-        people[0], people[1], float(share), level, exact=chosen == "exact"
-    )
+        low, high = percentiles(drawn[:, 0] - drawn[:, 1], level)
+        return float(low), float(high)
+    if share == 1:
+        return 0.0, 0.0
+    question = _of_difference(people[0], people[1], float(share))
+    low, high = profile_range(*question, level, exact=chosen == "exact")
     lead = float(people[0].efficiency(share) - people[1].efficiency(share))
     return min(low, lead), max(high, lead)
 
@@ -188,13 +194,11 @@ def _settings(
 
 def check_confidence(confidence: Any, name: str = "confidence") -> float:
     """Return a level above 0 and below 1."""
-    level = check_number(name, confidence, 0, 1, left_open=True)
-    if level == 1:
-        raise ValueError(f"{name} must be below 1, got 1.")
-    return level
+    return check_number(name, confidence, 0, 1, left_open=True, right_open=True)
 
 
-def _with_cases(people: People, pos_label: Any) -> People:
+def with_cases(people: People, pos_label: Any) -> People:
+    """Return people; refuse those without a case."""
     if people.total == 0:
         raise ValueError(
             f"y_true has no positive (pos_label={pos_label!r}): Intervention Efficiency is not "
@@ -212,21 +216,19 @@ def profile_of_people(
     """Return the interval of IE at a share of the people."""
     if share == 1:
         return 1.0, 1.0
+    low, high = profile_range(*_of_people(people, share), confidence, exact=exact)
     estimate = float(people.efficiency(np.array(share)))
-    low, high = _range_of_people(people, share, confidence, exact=exact)
     return min(low, estimate), max(high, estimate)
 
 
-def _range_of_people(
-    people: People, share: float, confidence: float, *, exact: bool
-) -> tuple[float, float]:
+def _of_people(people: People, share: float) -> Question:
+    """Return IE as a function of shares of cases, and how well the people tell these."""
     present = people.weight > 0
     weight, case = people.weight[present], people.case[present]
     if people.flagged is not None:
         flagged = people.flagged[present]
         tables = [table_of(case, weight * part) for part in (flagged, ~flagged)]
-        tables.append(table_of(flagged, weight))
-        return _profile_by_labels(tables, share, confidence, exact=exact)
+        return _of_labels([*tables, table_of(flagged, weight)], share)
     level = levels_of(people.score[present])
     sums = np.bincount(level, weight)
     room = share * sums.sum()
@@ -237,8 +239,7 @@ def _range_of_people(
     if np.count_nonzero(parts[1]) < 2 or left in (0.0, 1.0):
         # Nobody shares a place: a list and the rest, with a fraction of the person at the edge.
         on_list = np.where(parts[1], left, parts[0])
-        tables = [table_of(case, weight * part) for part in (on_list, 1 - on_list)]
-        return _profile_of_list(tables, share, confidence, exact=exact)
+        return _of_list([table_of(case, weight * part) for part in (on_list, 1 - on_list)], share)
     tables = [table_of(case, weight * part) for part in parts]
     sizes = [float((weight * part).sum()) / sums.sum() for part in parts]
 
@@ -246,38 +247,31 @@ def _range_of_people(
         cases = sizes[0] * above + sizes[1] * at + sizes[2] * below
         return _ratio((sizes[0] * above + left * sizes[1] * at) / share, cases)
 
-    return profile_range(efficiency, tables, confidence, exact=exact)
+    return efficiency, tables
 
 
-def _profile_of_list(
-    tables: list[Table], share: float, confidence: float, *, exact: bool = False
-) -> tuple[float, float]:
-    """Return the interval of IE from the cases on a list and off it."""
+def _of_list(tables: list[Table], share: float) -> Question:
+    """Return IE as a function of the cases on a list and off it."""
 
     def efficiency(on: Array, off: Array, _: Array) -> Array:
         return _ratio(on, share * on + (1 - share) * off)
 
-    return profile_range(efficiency, [*tables, (0.0, 0.0)], confidence, exact=exact)
+    return efficiency, [*tables, (0.0, 0.0)]
 
 
-def _profile_by_labels(
-    tables: list[Table], share: float, confidence: float, *, exact: bool = False
-) -> tuple[float, float]:
-    """Return the interval of IE from the cases among the flagged and the others, and the flags."""
+def _of_labels(tables: list[Table], share: float) -> Question:
+    """Return IE as a function of the cases among the flagged and the others, and the flags."""
 
     def efficiency(in_flagged: Array, in_others: Array, flags: Array) -> Array:
         cases = np.maximum(flags * in_flagged + (1 - flags) * in_others, TINY)
         found = flags * in_flagged
         return counts.intervention_efficiency(found, flags - found, cases, 1 - cases, share)
 
-    return profile_range(efficiency, tables, confidence, exact=exact)
+    return efficiency, tables
 
 
-def _profile_of_difference(
-    first: People, second: People, share: float, confidence: float, *, exact: bool
-) -> tuple[float, float]:
-    if share == 1:
-        return 0.0, 0.0
+def _of_difference(first: People, second: People, share: float) -> Question:
+    """Return the lead as a function of the cases among who gain, who lose, and the others."""
     weight, case = first.weight, first.case
     lead = chances(first.score, weight, share) - chances(second.score, weight, share)
     lead = np.where(np.abs(lead) < 1e-12, 0.0, lead)
@@ -285,26 +279,22 @@ def _profile_of_difference(
     tables = [table_of(case, weight * part) for part in parts]
     if not lead.any():  # the models treat the same people here, which they need not elsewhere
         cases, n = tables[2]
-        return profile_range(
-            lambda gain, loss, found: _ratio((gain - loss) / share, found),
-            [(0, n), (0, n), (cases, n)],
-            confidence,
-            exact=exact,
-        )
+        tables = [(0, n), (0, n), (cases, n)]
+        return lambda gain, loss, found: _ratio((gain - loss) / share, found), tables
     sizes = [float((weight * part).sum()) / weight.sum() for part in parts]
 
     def difference(gain: Array, loss: Array, other: Array) -> Array:
         cases = sizes[0] * gain + sizes[1] * loss + sizes[2] * other
         return _ratio((sizes[0] * gain - sizes[1] * loss) / share, cases)
 
-    return profile_range(difference, tables, confidence, exact=exact)
+    return difference, tables
 
 
 def _ratio(gain: Array, cases: Array) -> Array:
     return gain / np.maximum(cases, TINY)
 
 
-def table_of(event: NDArray[np.bool_], weight: Array) -> Table:
+def table_of(event: Flags, weight: Array) -> Table:
     """Return how many have the event of how many, as equal people with the same variance."""
     total = float(weight.sum())
     if total == 0:
@@ -341,13 +331,13 @@ def bootstrap_of_people(
 
 
 def bootstrap_efficiency(
-    true: NDArray[np.bool_],
-    pred: NDArray[np.bool_],
-    weight: NDArray[np.float64],
-    gamma: NDArray[np.float64],
+    true: Flags,
+    pred: Flags,
+    weight: Array,
+    gamma: Array,
     n_bootstraps: int,
     rng: np.random.Generator,
-) -> NDArray[np.float64]:
+) -> Array:
     """IE of resamples within each class, of shape (n_bootstraps, n_capacities)."""
     totals = []
     for is_class in (true & (weight > 0), ~true & (weight > 0)):
@@ -358,10 +348,10 @@ def bootstrap_efficiency(
     return counts.intervention_efficiency(tp, fp, n_pos, n_neg, gamma)
 
 
-def _percentiles(drawn: Array, confidence: float) -> tuple[float, float]:
+def percentiles(drawn: Array, confidence: float) -> Array:
+    """Return the two ends of the middle of what was drawn, along the first axis."""
     tail = (1 - confidence) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail])
-    return float(low), float(high)
+    return np.quantile(drawn, [tail, 1 - tail], axis=0)
 
 
 # --- planning -------------------------------------------------------------------------------------
@@ -417,13 +407,13 @@ def cases_needed(
     value = check_number("efficiency", efficiency, 0, most * (1 + 1e-12))
     if gamma == 1 or rate == 1:
         raise ValueError("capacity and prevalence must be below 1, where IE is always 1.")
-    expected = _expected_by_rank(value, gamma, rate)
-    if flagged is not None:
-        share = check_number("flagged", flagged, 0, 1, left_open=True)
-        expected = _expected_by_labels(value, gamma, rate, share)
+    share = None if flagged is None else check_number("flagged", flagged, 0, 1, left_open=True)
+    expected = _expected(value, gamma, rate, share)
 
     def is_enough(cases: int) -> bool:
-        low, high = expected(cases / rate, level)
+        function, tables = expected
+        people = [(found * cases / rate, total * cases / rate) for found, total in tables]
+        low, high = profile_range(function, people, level)
         return high - low <= 2 * width
 
     most_cases = 1
@@ -431,29 +421,15 @@ def cases_needed(
         most_cases *= 2
         check_integer("half_width: the number of cases", most_cases, 1)
     least = most_cases // 2
-    while most_cases - least > 1:
-        middle = (least + most_cases) // 2
-        least, most_cases = (least, middle) if is_enough(middle) else (middle, most_cases)
-    return most_cases
+    few = range(least + 1, most_cases)
+    return few.start + bisect_left(few, 1, key=is_enough)
 
 
-Expected = Callable[[float, float], tuple[float, float]]
-
-
-def _expected_by_rank(value: float, gamma: float, rate: float) -> Expected:
-    """Return the interval at the expected counts of so many people."""
-
-    def interval(people: float, confidence: float) -> tuple[float, float]:
-        places, cases = gamma * people, rate * people
-        reached = min(value * gamma * cases, places)
-        tables = [(reached, places), (max(cases - reached, 0.0), people - places)]
-        return _profile_of_list(tables, gamma, confidence)
-
-    return interval
-
-
-def _expected_by_labels(value: float, gamma: float, rate: float, share: float) -> Expected:
-    """Return the same for a model that flags a share of the people."""
+def _expected(value: float, gamma: float, rate: float, share: float | None) -> Question:
+    """Return IE of a model, by rank or of one that flags a share, with the counts of one person."""
+    if share is None:
+        reached = min(value * gamma * rate, gamma)
+        return _of_list([(reached, gamma), (max(rate - reached, 0.0), 1 - gamma)], gamma)
     found = value * share * rate  # of all people; where fewer are flagged than can be treated:
     if share <= gamma and share < 1:
         reached_by_chance = (gamma - share) / (1 - share)
@@ -463,10 +439,4 @@ def _expected_by_labels(value: float, gamma: float, rate: float, share: float) -
             f"efficiency={value:g} is out of reach for a model that flags {share:g} of the people."
         )
     found = min(max(found, 0.0), share, rate)
-
-    def interval(people: float, confidence: float) -> tuple[float, float]:
-        tables = [(found * people, share * people)]
-        tables += [((rate - found) * people, (1 - share) * people), (share * people, people)]
-        return _profile_by_labels(tables, gamma, confidence)
-
-    return interval
+    return _of_labels([(found, share), (rate - found, 1 - share), (share, 1.0)], gamma)

@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Literal, Protocol, Self, runtime_checkable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Protocol, Self, TypeGuard, runtime_checkable
 
 import numpy as np
 import pandas as pd
@@ -28,25 +29,7 @@ from pvf._checks import (
     shown,
 )
 from pvf._settings import Settings
-
-__all__ = [
-    "CellMechanism",
-    "CorrelatedNoise",
-    "GaussianNoise",
-    "Mechanism",
-    "Missingness",
-    "RelativeNoise",
-    "RoundingError",
-    "UnchangeableError",
-    "WhereObserved",
-    "check_levels",
-    "column_of",
-    "fit_observed",
-    "makes_cells",
-    "prepare_observed",
-    "refuse_missing",
-    "values_of",
-]
+from pvf._types import Array
 
 AtBounds = Literal["reflect", "truncate"]
 
@@ -91,6 +74,7 @@ class CellMechanism(Settings, ABC):
 
     source: ClassVar[str]  # the Generator's method that draws the numbers
     strength: ClassVar[str]  # the argument that says how strong the perturbation is
+    joint: ClassVar[bool] = False  # whether it perturbs several columns together
 
     def scaled(self, factor: float) -> Self:
         """Return a new mechanism, ``factor`` times as strong; a probability ends at 1.
@@ -119,14 +103,14 @@ class CellMechanism(Settings, ABC):
 
         Parameters
         ----------
-        column : array-like of shape (n_samples,)
+        column : array-like of shape (n_samples,); of a joint mechanism a table
         size : int
             Number of copies.
         rng : numpy Generator
 
         Returns
         -------
-        ndarray of shape (size, n_samples)
+        ndarray of shape (size, n_samples), or that of so many tables
             Of the column's own kind of values; noise makes whole numbers float64.
 
         Raises
@@ -138,12 +122,12 @@ class CellMechanism(Settings, ABC):
         """
         check_integer("size", size, 1)
         check_rng(rng)
-        series = values_of(column)
-        transform = self.prepare(series)
-        return transform(getattr(rng, self.source)((size, len(series))))
+        given = column if self.joint else values_of(column)
+        transform = self.prepare(given)
+        return transform(getattr(rng, self.source)((size, *np.shape(given))))
 
     @abstractmethod
-    def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
+    def prepare(self, column: ArrayLike) -> Callable[[Array], NDArray]:
         """Check a column once, to perturb it many times.
 
         Parameters
@@ -158,13 +142,40 @@ class CellMechanism(Settings, ABC):
         """
 
 
+@dataclass(eq=False, repr=False)
+class ChanceChange(CellMechanism):
+    """A mechanism that changes a value with a probability, by one uniform draw a cell."""
+
+    probability: float
+    source = "random"
+    strength = "probability"
+
+    def __post_init__(self) -> None:
+        """Check the arguments."""
+        check_number("probability", self.probability, 0, 1)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({float(self.probability):g})"
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
 class _Noise(CellMechanism):
     """What adds noise to numbers: a spread for each value, times one standard draw a cell."""
 
     source = "standard_normal"
-    low: float | None
-    high: float | None
-    at_bounds: AtBounds
+    low: float | None = None
+    high: float | None = None
+    at_bounds: AtBounds = "reflect"
+
+    def __post_init__(self) -> None:
+        """Check the arguments."""
+        check_number(self.strength, getattr(self, self.strength), 0)
+        for name in ("low", "high"):
+            if getattr(self, name) is not None:
+                check_number(name, getattr(self, name), -np.inf)
+        if self._limits[0] >= self._limits[1]:
+            raise ValueError(f"low must be below high, got {self.low!r} and {self.high!r}.")
+        check_choice("at_bounds", self.at_bounds, ("reflect", "truncate"))
 
     def __repr__(self) -> str:
         bounds = {"low": self.low, "high": self.high}
@@ -172,16 +183,6 @@ class _Noise(CellMechanism):
         how = [f"at_bounds={self.at_bounds!r}"] if self.at_bounds != "reflect" else []
         strength = f"{float(getattr(self, self.strength)):g}"
         return f"{type(self).__name__}({', '.join([strength, *given, *how])})"
-
-    def _set_bounds(self, low: float | None, high: float | None, at_bounds: AtBounds) -> None:
-        limits = [
-            -np.inf if low is None else check_number("low", low, -np.inf),
-            np.inf if high is None else check_number("high", high, -np.inf),
-        ]
-        if limits[0] >= limits[1]:
-            raise ValueError(f"low must be below high, got {low!r} and {high!r}.")
-        check_choice("at_bounds", at_bounds, ("reflect", "truncate"))
-        self.low, self.high, self.at_bounds = low, high, at_bounds
 
     @property
     def _limits(self) -> tuple[float, float]:
@@ -209,7 +210,7 @@ class _Noise(CellMechanism):
         self._values(values_of(column))
         return self
 
-    def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
+    def prepare(self, column: ArrayLike) -> Callable[[Array], NDArray]:
         """Return what adds draws to the column."""
         values = self._values(column)
         return functools.partial(self._noisy, values)
@@ -218,13 +219,11 @@ class _Noise(CellMechanism):
     def _spread(self, values: NDArray) -> float | NDArray:
         """Return what a standard draw is multiplied by, for each value."""
 
-    def _standard(self, draws: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _standard(self, draws: Array) -> Array:
         """Return random numbers as standard draws."""
         return draws
 
-    def _standard_within(
-        self, draws: NDArray[np.float64], low: NDArray, high: NDArray
-    ) -> NDArray[np.float64]:
+    def _standard_within(self, draws: Array, low: NDArray, high: NDArray) -> Array:
         """Return random numbers as standard draws, given that these lie between low and high."""
         mass = ndtr(high) - ndtr(low)
         # each from its own side, where the tail's probabilities are exact
@@ -232,7 +231,7 @@ class _Noise(CellMechanism):
         above = -ndtri(ndtr(-high) + ndtr(-draws) * mass)
         return np.where(draws < 0, below, above)
 
-    def _noisy(self, values: NDArray, draws: NDArray[np.float64]) -> NDArray:
+    def _noisy(self, values: NDArray, draws: Array) -> NDArray:
         spread, (low, high) = self._spread(values), self._limits
         if np.isinf(low) and np.isinf(high):
             noisy = values + spread * self._standard(draws)
@@ -259,6 +258,7 @@ class _Noise(CellMechanism):
         return values
 
 
+@dataclass(eq=False, repr=False)
 class GaussianNoise(_Noise):
     """Add independent noise from N(0, scale²) to a numeric feature.
 
@@ -287,24 +287,14 @@ class GaussianNoise(_Noise):
     np.True_
     """
 
+    scale: float
     strength = "scale"
-
-    def __init__(
-        self,
-        scale: float,
-        *,
-        low: float | None = None,
-        high: float | None = None,
-        at_bounds: AtBounds = "reflect",
-    ) -> None:
-        check_number("scale", scale, 0)
-        self.scale = scale
-        self._set_bounds(low, high, at_bounds)
 
     def _spread(self, values: NDArray) -> float:  # noqa: ARG002
         return float(self.scale)
 
 
+@dataclass(eq=False, repr=False)
 class RelativeNoise(_Noise):
     """Add noise in proportion to the value: x' = x + share·abs(x)·Z, Z standard normal.
 
@@ -323,24 +313,14 @@ class RelativeNoise(_Noise):
            [ 1.01, 94.64,  0.  ]])
     """
 
+    share: float
     strength = "share"
-
-    def __init__(
-        self,
-        share: float,
-        *,
-        low: float | None = None,
-        high: float | None = None,
-        at_bounds: AtBounds = "reflect",
-    ) -> None:
-        check_number("share", share, 0)
-        self.share = share
-        self._set_bounds(low, high, at_bounds)
 
     def _spread(self, values: NDArray) -> NDArray:
         return float(self.share) * np.abs(values.astype(np.float64, copy=False))
 
 
+@dataclass(eq=False, repr=False)
 class RoundingError(_Noise):
     """Undo the rounding of a value that is known to the nearest ``step``.
 
@@ -362,30 +342,17 @@ class RoundingError(_Noise):
            [117.7, 122.6]])
     """
 
+    step: float
     source = "random"
     strength = "step"
-
-    def __init__(
-        self,
-        step: float,
-        *,
-        low: float | None = None,
-        high: float | None = None,
-        at_bounds: AtBounds = "reflect",
-    ) -> None:
-        check_number("step", step, 0)
-        self.step = step
-        self._set_bounds(low, high, at_bounds)
 
     def _spread(self, values: NDArray) -> float:  # noqa: ARG002
         return float(self.step) / 2
 
-    def _standard(self, draws: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _standard(self, draws: Array) -> Array:
         return 2 * draws - 1
 
-    def _standard_within(
-        self, draws: NDArray[np.float64], low: NDArray, high: NDArray
-    ) -> NDArray[np.float64]:
+    def _standard_within(self, draws: Array, low: NDArray, high: NDArray) -> Array:
         low, high = np.maximum(low, -1), np.minimum(high, 1)
         return low + draws * (high - low)
 
@@ -443,19 +410,13 @@ class CorrelatedNoise(CellMechanism):
         self._table(column)
         return self
 
-    def sample(self, column: Any, size: int, rng: np.random.Generator) -> NDArray:
-        """Return ``size`` perturbed copies of a table, of shape (size, n_samples, n_columns)."""
-        check_integer("size", size, 1)
-        check_rng(rng)
-        return self.prepare(column)(rng.standard_normal((size, *np.shape(column))))
-
-    def prepare(self, column: Any) -> Callable[[NDArray[np.float64]], NDArray]:
+    def prepare(self, column: Any) -> Callable[[Array], NDArray]:
         """Return what adds draws of shape (size, n_samples, n_columns) to the table."""
         values = self._table(column)
         # one row at a time, so that a table in parts has the same bits
         return lambda draws: values + np.einsum("...i,ij->...j", draws, self._root)
 
-    def _table(self, table: Any) -> NDArray[np.float64]:
+    def _table(self, table: Any) -> Array:
         given = check_table("column", table)
         frame = given if isinstance(given, pd.DataFrame) else pd.DataFrame(given).infer_objects()
         if frame.shape[1] != len(self._root):
@@ -463,15 +424,12 @@ class CorrelatedNoise(CellMechanism):
                 f"covariance is for {len(self._root)} columns, and the perturbation names "
                 f"{frame.shape[1]}."
             )
-        columns = []
-        for name in range(frame.shape[1]):
-            series = frame.iloc[:, name]
-            values = np.full(len(series), np.nan)
+        values = np.full(frame.shape, np.nan)
+        for place, (_, series) in enumerate(frame.items()):
             seen = series.notna().to_numpy()
             if seen.any():
-                values[seen] = _numbers("CorrelatedNoise", series[seen])
-            columns.append(values)
-        return np.stack(columns, axis=1)
+                values[seen, place] = _numbers("CorrelatedNoise", series[seen])
+        return values
 
 
 def _numbers(mechanism: str, column: ArrayLike) -> NDArray:
@@ -500,7 +458,7 @@ def _reflected(values: NDArray, low: float, high: float) -> NDArray:
     return np.clip(low + np.minimum(within, 2 * (high - low) - within), low, high)
 
 
-class Missingness(CellMechanism):
+class Missingness(ChanceChange):
     """Let a value go missing with a given probability, whatever it is.
 
     Parameters
@@ -515,23 +473,13 @@ class Missingness(CellMechanism):
            [ 1., nan, nan]])
     """
 
-    source = "random"
-    strength = "probability"
-
-    def __init__(self, probability: float) -> None:
-        check_number("probability", probability, 0, 1)
-        self.probability = probability
-
-    def __repr__(self) -> str:
-        return f"Missingness({float(self.probability):g})"
-
     def fit(self, column: ArrayLike) -> Self:
         """Check the column; there is nothing to learn."""
         values_of(column)
         self.prepare(column)
         return self
 
-    def prepare(self, column: ArrayLike) -> Callable[[NDArray[np.float64]], NDArray]:
+    def prepare(self, column: ArrayLike) -> Callable[[Array], NDArray]:
         """Return what turns draws below the probability into missing values."""
         series = column_of(column)
         if isinstance(column, np.ndarray) and column.dtype.kind in "US":
@@ -571,7 +519,7 @@ class WhereObserved(CellMechanism):
     """
 
     def __init__(self, mechanism: CellMechanism, levels: Sequence[Any] | None = None) -> None:
-        if not makes_cells(mechanism) or getattr(mechanism, "joint", False):
+        if not makes_cells(mechanism) or mechanism.joint:
             raise TypeError(
                 "mechanism must turn one random number a cell into a value, as GaussianNoise "
                 f"does, got {shown(mechanism)}."
@@ -599,20 +547,19 @@ class WhereObserved(CellMechanism):
         fit_observed(self.mechanism, known)
         return self
 
-    def prepare(self, column: Any) -> Callable[[NDArray[np.float64]], NDArray]:
+    def prepare(self, column: Any) -> Callable[[Array], NDArray]:
         """Return what perturbs the values that are there by draws."""
         return prepare_observed(self.mechanism, column)
 
 
-def makes_cells(mechanism: Any) -> bool:
+def makes_cells(mechanism: Any) -> TypeGuard[CellMechanism]:
     """Say whether a mechanism's copies are what it makes of one number a cell.
 
     A subclass whose ``sample`` is its own makes them in its own way.
     """
     if not isinstance(mechanism, CellMechanism):
         return False
-    own = getattr(mechanism.sample, "__func__", None)
-    return own in (CellMechanism.sample, CorrelatedNoise.sample)
+    return getattr(mechanism.sample, "__func__", None) is CellMechanism.sample
 
 
 def fit_observed(mechanism: CellMechanism, column: Any) -> None:
@@ -628,9 +575,7 @@ def fit_observed(mechanism: CellMechanism, column: Any) -> None:
         raise UnchangeableError("The column has missing values only, and no level to learn.")
 
 
-def prepare_observed(
-    mechanism: CellMechanism, column: Any
-) -> Callable[[NDArray[np.float64]], NDArray]:
+def prepare_observed(mechanism: CellMechanism, column: Any) -> Callable[[Array], NDArray]:
     """Return what perturbs the values that are there by draws, and leaves the missing ones."""
     series = column_of(column)
     seen = series.notna().to_numpy()
@@ -639,7 +584,7 @@ def prepare_observed(
     change = mechanism.prepare(series[seen]) if seen.any() else lambda draws: draws
     gaps = series[~seen].to_numpy(dtype=object)
 
-    def with_gaps(draws: NDArray[np.float64]) -> NDArray:
+    def with_gaps(draws: Array) -> NDArray:
         changed = change(draws[:, seen])
         is_float = changed.dtype.kind == "f"
         copies = np.empty(draws.shape, dtype=changed.dtype if is_float else object)

@@ -35,11 +35,12 @@ from pvf._checks import (
 )
 from pvf._people import POS_LABEL, People, check_people
 from pvf._ranks import Unit, check_one_room, check_room, scalar_or_array, share_of
+from pvf._types import Array, Scorer
 
 
 def intervention_efficiency(
     precision: ArrayLike, recall: ArrayLike, prevalence: ArrayLike, capacity: ArrayLike
-) -> NDArray[np.float64] | float:
+) -> Array | float:
     r"""Intervention Efficiency from precision, recall, prevalence and capacity.
 
     .. math::
@@ -110,7 +111,7 @@ def intervention_efficiency(
 
 def intervention_efficiency_counts(
     tp: ArrayLike, fp: ArrayLike, n_pos: ArrayLike, n_neg: ArrayLike, capacity: ArrayLike
-) -> NDArray[np.float64] | float:
+) -> Array | float:
     r"""Intervention Efficiency from counts; defined wherever there is a positive.
 
     With F = TP + FP flagged, β people, α positives and room for c = γβ interventions,
@@ -192,7 +193,7 @@ def intervention_efficiency_score(
     sample_weight: ArrayLike | None = None,
     values: Any = None,
     zero_division: str | float = "warn",
-) -> NDArray[np.float64] | float:
+) -> Array | float:
     r"""Intervention Efficiency of predicted labels, or of a ranking, as a scikit-learn metric.
 
     By labels (``y_pred``), as in the paper's proposition: among the flagged, and then among the
@@ -282,7 +283,7 @@ def intervention_efficiency_score(
     return scalar_or_array(efficiency_of(people, share))
 
 
-def efficiency_of(people: People, share: NDArray[np.float64]) -> NDArray[np.float64]:
+def efficiency_of(people: People, share: Array) -> Array:
     """Return IE of people at shares of them; by labels it comes from the counts."""
     true, weight, flagged = people.case, people.weight, people.flagged
     if flagged is None:
@@ -351,7 +352,7 @@ def efficiency_by_rank(y_true: ArrayLike, y_score: ArrayLike, **settings: Any) -
 
 def _counts_at(
     tp: Any, fp: Any, n_pos: Any, n_neg: Any, *, capacity: Any, capacity_unit: Unit = None
-) -> NDArray[np.float64]:
+) -> Array:
     """Return IE of counts at a capacity in either unit."""
     n_people = np.add(n_pos, n_neg)
     share = share_of(check_room(capacity, capacity_unit), n_people)
@@ -373,9 +374,7 @@ _SCORER = re.compile(
 )
 
 
-def count_metric(
-    scorer: Callable[..., float], classes: NDArray
-) -> tuple[Any, Callable[..., NDArray[np.float64]]] | None:
+def count_metric(scorer: Scorer, classes: NDArray) -> tuple[Any, Callable[..., Array]] | None:
     """Return a scorer's case label and its score as a function of counts, where it is one.
 
     Parameters

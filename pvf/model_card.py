@@ -25,6 +25,7 @@ from sklearn.utils.multiclass import type_of_target
 
 import pvf
 from pvf import metrics, multiplicity, render
+from pvf._blocks import scores_of_models
 from pvf._checks import (
     check_capacity,
     check_integer,
@@ -35,24 +36,22 @@ from pvf._checks import (
     shown,
 )
 from pvf._score_draws import interval, plausible_scores
-from pvf._seeds import seed_sequence
+from pvf._seeds import child_seed, seed_sequence
+from pvf._types import Array, Flags, Indices, Scorer
 from pvf.advice import advice_of
 from pvf.intervals import check_confidence
 from pvf.validation import (
     PerturbationValidationResult,
     break_tie,
     check_validation_data,
-    scores_of_models,
     tied_best,
 )
-
-__all__ = ["ModelCard", "model_card"]
 
 #: Cases below which a validation sample is called small: Collins, Ogundimu and Altman (2016).
 ADVISED_CASES = 100
 
 #: Names of aggregates that are recognised from the scores.
-_AGGREGATES: Mapping[str, Callable[[NDArray[np.float64]], NDArray[np.float64]]] = {
+_AGGREGATES: Mapping[str, Callable[[Array], Array]] = {
     "lower quartile": lambda scores: np.quantile(scores, 0.25, axis=1),
     "median": lambda scores: np.median(scores, axis=1),
     "mean": lambda scores: scores.mean(axis=1),
@@ -285,7 +284,9 @@ def model_card(
         scorer=scorer,
         metric=metric or _metric_name(scoring),
         capacity=_capacity(capacity, scorer),
-        epsilon=_epsilon(result, epsilon),
+        epsilon=0.05 * abs(float(result.aggregated.max()))
+        if epsilon is None
+        else check_number("epsilon", epsilon, 0),
         threshold=check_number("threshold", threshold, 0, 1),
         level=check_confidence(confidence_level, "confidence_level"),
         n_resamples=check_integer("n_resamples", n_resamples, 100),
@@ -337,7 +338,7 @@ class _Group:
     case: Any  # the case label of two classes; None with more
 
     @property
-    def is_case(self) -> NDArray[np.bool_]:
+    def is_case(self) -> Flags:
         return self.y == self.case
 
 
@@ -359,7 +360,7 @@ class _Subject:
     n_contested: int
 
     @functools.cached_property
-    def members(self) -> NDArray[np.intp]:
+    def members(self) -> Indices:
         """The Rashomon set; a candidate of infinitely bad score is never in it."""
         able = np.flatnonzero(np.isfinite(self.result.aggregated))
         return able[multiplicity.rashomon_set(-self.result.aggregated[able], self.epsilon)]
@@ -375,10 +376,10 @@ class _Subject:
         """Whether PVF selects the card's model, or another rule does."""
         return self.result.best_index in self.result.tied
 
-    def rng(self, *key: int) -> np.random.Generator:
-        """Return a generator of its own for each use, so that no use moves another."""
-        key = (*self.seed.spawn_key, *key)
-        return np.random.default_rng(np.random.SeedSequence(self.seed.entropy, spawn_key=key))
+    @functools.cached_property
+    def in_set(self) -> bool:
+        """Whether the selected model is near enough to the best to be in the Rashomon set."""
+        return self.result.best_index in self.members
 
 
 def _check_texts(**texts: Any) -> None:
@@ -413,7 +414,7 @@ def _groups(
     samples: Any,
     kinds: Mapping[Any, str] | None,
     pos_label: Any,
-    scorer: Callable[..., float] | None,
+    scorer: Scorer | None,
 ) -> tuple[_Group, ...]:
     """Return the validation and the external samples, if given."""
     if (X is None) != (y is None):
@@ -442,7 +443,7 @@ def _groups(
     return groups
 
 
-def _check_external(samples: Any, X: Any, scorer: Callable[..., float] | None) -> None:
+def _check_external(samples: Any, X: Any, scorer: Scorer | None) -> None:
     if not isinstance(samples, tuple | list) or len(samples) != 2:
         raise TypeError(
             "external must be a pair (X, y) of samples or a mapping of names to numbers, "
@@ -473,9 +474,7 @@ def _classes(
     return classes
 
 
-def _case_label(
-    classes: NDArray[Any] | None, pos_label: Any, scorer: Callable[..., float] | None
-) -> Any:
+def _case_label(classes: NDArray[Any] | None, pos_label: Any, scorer: Scorer | None) -> Any:
     if classes is None or len(classes) != 2:
         if pos_label is not None:
             raise ValueError(f"pos_label is for two classes, got {pos_label!r}.")
@@ -488,9 +487,7 @@ def _case_label(
     return pos_label
 
 
-def _check_same_scores(
-    result: PerturbationValidationResult, group: _Group, scorer: Callable[..., float]
-) -> None:
+def _check_same_scores(result: PerturbationValidationResult, group: _Group, scorer: Scorer) -> None:
     with naming("X"):
         scores = scores_of_models(result.models, group.X, group.y, scorer)
     if not np.allclose(scores, result.unperturbed, rtol=1e-9, atol=1e-12):
@@ -502,7 +499,7 @@ def _check_same_scores(
         )
 
 
-def _capacity(capacity: float | None, scorer: Callable[..., float] | None) -> float | None:
+def _capacity(capacity: float | None, scorer: Scorer | None) -> float | None:
     settings = getattr(scorer, "_kwargs", {})
     of_scorer = None if "capacity_unit" in settings else settings.get("capacity")
     of_scorer = of_scorer if isinstance(of_scorer, numbers.Real) else None
@@ -512,11 +509,6 @@ def _capacity(capacity: float | None, scorer: Callable[..., float] | None) -> fl
     if of_scorer is not None and capacity != of_scorer:
         raise ValueError(f"capacity must be that of scoring, {of_scorer}, got {capacity}.")
     return float(capacity)
-
-
-def _epsilon(result: PerturbationValidationResult, epsilon: float | None) -> float:
-    twentieth = 0.05 * abs(float(result.aggregated.max()))
-    return twentieth if epsilon is None else check_number("epsilon", epsilon, 0)
 
 
 def _metric_name(scoring: Any) -> str | None:
@@ -570,6 +562,7 @@ def _selection_facts(subject: _Subject) -> dict[str, Any]:
         "unperturbed_loss": float(result.unperturbed[other] - result.unperturbed[best]),
         "epsilon": subject.epsilon,
         "set_size": len(subject.members),
+        "selected_in_set": subject.in_set,
     }
 
 
@@ -651,9 +644,7 @@ def _data_facts(subject: _Subject, group: _Group) -> dict[str, Any]:
     }
 
 
-def _capacity_facts(
-    flagged: NDArray[np.bool_], is_case: NDArray[np.bool_], gamma: float
-) -> dict[str, float]:
+def _capacity_facts(flagged: Flags, is_case: Flags, gamma: float) -> dict[str, float]:
     """Return what the selected model makes of the capacity."""
     tp, fp = int(flagged[is_case].sum()), int(flagged[~is_case].sum())
     n_pos, n_neg = int(is_case.sum()), int((~is_case).sum())
@@ -674,8 +665,10 @@ def _capacity_facts(
 
 def _multiplicity_facts(subject: _Subject, group: _Group) -> dict[str, Any]:
     """Return how much, for whom and about whom the set's models disagree."""
-    scores, soft = _member_scores(subject, group)
-    base = int(np.flatnonzero(subject.members == subject.result.best_index)[0])
+    best, members = subject.result.best_index, subject.members.tolist()
+    with_best = members if subject.in_set else [*members, best]
+    scores, soft = _scores([subject.result.models[i] for i in with_best], group)
+    base, scores = scores[with_best.index(best)], scores[: len(members)]
     how: dict[str, Any] = {"base": base, "threshold": subject.threshold}
     names = pd.Index(list(_frame(group.X).index), dtype=object)
     table = multiplicity.multiplicity_table(scores, **how, index=names)
@@ -701,9 +694,8 @@ def _multiplicity_facts(subject: _Subject, group: _Group) -> dict[str, Any]:
     return facts
 
 
-def _member_scores(subject: _Subject, group: _Group) -> tuple[NDArray[np.float64], bool]:
-    """Return the set's scores as `rashomon_capacity` takes them; whether they are probabilities."""
-    models = [subject.result.models[i] for i in subject.members]
+def _scores(models: Sequence[Any], group: _Group) -> tuple[Array, bool]:
+    """Return scores as `rashomon_capacity` takes them, and whether they are probabilities."""
     soft = all(hasattr(model, "predict_proba") for model in models)
     scores = np.zeros((len(models), len(group.y), len(group.classes)))
     for q, model in enumerate(models):
@@ -756,7 +748,7 @@ def _performance_facts(subject: _Subject, place: int, group: _Group) -> dict[str
         from_counts=metric,
         by_class=group.classes is not None,
         n_draws=subject.n_resamples,
-        rng=subject.rng(place),
+        rng=np.random.default_rng(child_seed(subject.seed, place)),
     )
     gain = float(scores[best] - scores[other])
     low, high = interval(drawn[0], level, scores[best])

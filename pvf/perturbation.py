@@ -257,13 +257,13 @@ class Perturbation(Settings):
         return self
 
     def _keeps_gaps(self, mechanism: Mechanism) -> TypeGuard[CellMechanism]:
-        is_cell = isinstance(mechanism, CellMechanism) and not _is_joint(mechanism)
+        is_cell = isinstance(mechanism, CellMechanism) and not mechanism.joint
         return is_cell and self.missing == "keep"
 
     def _refuse_gaps(self, mechanism: Mechanism, column: Any) -> None:
-        if self.missing == "refuse" and isinstance(mechanism, CellMechanism):
+        if self.missing == "refuse" and isinstance(mechanism, CellMechanism) and mechanism.joint:
             n_missing = int(np.sum(pd.isna(column)))
-            if n_missing and _is_joint(mechanism):
+            if n_missing:
                 raise ValueError(f"{n_missing} missing values, which missing='refuse' refuses.")
 
     def _assigned(self, table: _Table) -> Iterator[tuple[tuple[int, ...], Mechanism]]:
@@ -358,8 +358,8 @@ class TableSampler:
         self.table, self._groups, self._keep_missing = table, groups, keep_missing
         self._transforms: dict[_Group, Callable[[NDArray], NDArray]] = {}
         for group, mechanism in groups.items():
-            if isinstance(mechanism, CellMechanism) and makes_cells(mechanism):
-                keeps = keep_missing and not _is_joint(mechanism)
+            if makes_cells(mechanism):
+                keeps = keep_missing and not mechanism.joint
                 with _naming(table.label(*group)):
                     column = table.part(group)
                     self._transforms[group] = (
@@ -375,9 +375,8 @@ class TableSampler:
         self, group: _Group, shape: tuple[int, ...], rng: np.random.Generator
     ) -> NDArray:
         mechanism = self._groups[group]
-        if _is_joint(mechanism):
-            shape = (*shape, len(group))
-        if isinstance(mechanism, CellMechanism) and makes_cells(mechanism):
+        shape = (*shape, len(group)) if _is_joint(mechanism) else shape
+        if makes_cells(mechanism):
             return getattr(rng, mechanism.source)(shape)
         with _naming(self.table.label(*group)):
             copies = np.asarray(mechanism.sample(self.table.part(group), shape[0], rng))
@@ -561,13 +560,10 @@ class _Table:
         """Stack the table ``n_replicas`` times, with the changed columns in place."""
         if self.is_frame:
             return self._replicate_frame(n_replicas, changed)
-        shape = (n_replicas * self.n_samples, self.n_features)
-        stacked = np.empty(shape, dtype=_common_dtype(self.X.dtype, changed.values()))
-        for position in range(self.n_features):
-            if position in changed:
-                stacked[:, position] = changed[position]
-            else:
-                stacked[:, position] = np.tile(self.X[:, position], n_replicas)
+        dtype = _common_dtype(self.X.dtype, changed.values())
+        stacked = np.tile(self.X, (n_replicas, 1)).astype(dtype, copy=False)
+        for position, values in changed.items():
+            stacked[:, position] = values
         return stacked
 
     def _replicate_frame(self, n_replicas: int, changed: Mapping[int, NDArray]) -> pd.DataFrame:

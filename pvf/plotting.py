@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Text
 
-__all__ = ["PALETTE", "STYLE", "Figure", "as_written", "label", "new_axes", "style"]
-
 #: Each has a contrast of 3:1 or more with white. They differ in lightness as well as in hue, so
 #: that any two are 25 or more apart in CIELAB, for usual sight and for each colour blindness.
 PALETTE = [

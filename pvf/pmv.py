@@ -9,7 +9,7 @@ is too stiff had little accuracy to lose; both fall slowly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +40,7 @@ from pvf._checks import (
     shown,
 )
 from pvf._seeds import Seed, generator_of, scorer_seed, seed_sequence
+from pvf._types import Array, Indices, Scorer
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,8 +75,8 @@ class PerturbedModelValidationResult:
     perturbed_model_validation : Makes one.
     """
 
-    noise_levels: NDArray[np.float64]
-    accuracies: NDArray[np.float64]
+    noise_levels: Array
+    accuracies: Array
 
     def __post_init__(self) -> None:
         """Check the arrays, and freeze them too."""
@@ -96,7 +97,7 @@ class PerturbedModelValidationResult:
         )
 
     @property
-    def slopes(self) -> NDArray[np.float64]:
+    def slopes(self) -> Array:
         """Least-squares slope of each repeat, shape (n_repeats,)."""
         centred = self.noise_levels - self.noise_levels.mean()
         falls = self.accuracies - self.accuracies.mean(axis=1, keepdims=True)
@@ -307,7 +308,7 @@ def pmv_scorer(
     noise_levels: Sequence[float] = PAPER_NOISE_LEVELS,
     n_repeats: int = 1,
     random_state: int | np.random.SeedSequence | np.random.Generator | np.random.RandomState = 0,
-) -> Callable[..., float]:
+) -> Scorer:
     """Make a scorer ``(estimator, X, y) -> absolute slope``, larger being preferred.
 
     PMV refits the estimator on the rows it is given and needs no held-out part. To search a
@@ -387,7 +388,7 @@ def _check_estimator(estimator: Any) -> None:
         )
 
 
-def _encoded_labels(y: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def _encoded_labels(y: ArrayLike) -> tuple[NDArray[Any], Indices]:
     labels = check_column("y", y)
     if labels.dtype == object:  # how pandas hands strings over
         kinds = sorted({type(label).__name__ for label in labels})
@@ -403,7 +404,7 @@ def _encoded_labels(y: ArrayLike) -> tuple[NDArray[Any], NDArray[np.intp]]:
     return classes, codes
 
 
-def _checked_noise_levels(noise_levels: ArrayLike, *, at_least: int) -> NDArray[np.float64]:
+def _checked_noise_levels(noise_levels: ArrayLike, *, at_least: int) -> Array:
     levels = check_finite("noise_levels", noise_levels)
     if levels.ndim != 1 or levels.size < at_least:
         raise ValueError(
@@ -415,9 +416,7 @@ def _checked_noise_levels(noise_levels: ArrayLike, *, at_least: int) -> NDArray[
     return levels
 
 
-def _flip_quotas(
-    name: str, classes: NDArray[Any], codes: NDArray[np.intp], level: float
-) -> NDArray[np.intp]:
+def _flip_quotas(name: str, classes: NDArray[Any], codes: Indices, level: float) -> Indices:
     sizes = np.bincount(codes)
     # 0.35 * 90 is 31.499999999999996 in floats, and 31.5 is meant
     quotas = np.rint(np.round(level * sizes, 9)).astype(np.intp)
@@ -430,9 +429,7 @@ def _flip_quotas(
     return quotas
 
 
-def _flipped_codes(
-    codes: NDArray[np.intp], quotas: NDArray[np.intp], rng: np.random.Generator
-) -> NDArray[np.intp]:
+def _flipped_codes(codes: Indices, quotas: Indices, rng: np.random.Generator) -> Indices:
     flipped = codes.copy()
     for k, quota in enumerate(quotas):
         chosen = rng.choice(np.flatnonzero(codes == k), size=quota, replace=False)
@@ -477,8 +474,8 @@ def _training_accuracies(
     estimator: Any,
     X: Any,
     classes: NDArray[Any],
-    codes: NDArray[np.intp],
-    fits: list[tuple[NDArray[np.intp], np.random.SeedSequence]],
+    codes: Indices,
+    fits: list[tuple[Indices, np.random.SeedSequence]],
 ) -> list[float]:
     accuracies = []
     # sums run in another order on another number of threads, and workers get fewer

@@ -23,19 +23,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from pvf._outputs import write_whole
 from pvf._text import one_line
 
-__all__ = [
-    "as_fragment",
-    "as_markdown",
-    "as_page",
-    "counted",
-    "environment",
-    "in_markdown",
-    "number",
-    "save",
-    "share",
-    "span",
-]
-
 # --- numbers as text ----------------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ and shared by all rules. A new rule is one class with a method ``scores``.
 from __future__ import annotations
 
 import functools
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
+from pvf._blocks import rows_of
 from pvf._checks import (
     check_bool,
     check_choice,
@@ -33,32 +35,11 @@ from pvf._checks import (
     check_scorer,
     shown,
 )
-from pvf._seeds import seed_sequence
+from pvf._seeds import child_seed, seed_sequence
+from pvf._types import Array, Flags, Indices
 from pvf.metrics import count_metric
 from pvf.perturbation import GaussianNoise, Mechanism, NominalFlip, Perturbation
 from pvf.validation import is_tied_best
-
-__all__ = [
-    "BootstrapQuartile",
-    "Candidates",
-    "Choice",
-    "CountLaw",
-    "Estimators",
-    "Evidence",
-    "HoldOut",
-    "OneStandardError",
-    "OutOfBag",
-    "PMVRule",
-    "PVFInsideCV",
-    "PerturbationValidation",
-    "RepeatedCV",
-    "Rule",
-    "Shrunken",
-    "law_quantile",
-]
-
-Flags = NDArray[np.bool_]
-Values = NDArray[np.float64]
 
 #: Probabilities are cut here before a log loss, so that one wrong certainty is not all that counts.
 CERTAINTY = 1e-3
@@ -69,18 +50,18 @@ SIGMAS = (0.01, 0.1, 0.3)
 class Candidates(Protocol):
     """What a rule needs of a set of candidates; `Estimators` gives it for scikit-learn's models."""
 
-    complexity: Values  # (n_candidates,), the least complex smallest
+    complexity: Array  # (n_candidates,), the least complex smallest
     flag_error: float  # largest standard error of `flag_probability`; 0 where nothing is drawn
 
     def fit(self, X: Any, y: Flags, seed: np.random.SeedSequence) -> Any:
         """Fit all candidates on some rows."""
 
-    def probability(self, fitted: Any, X: Any) -> Values:
+    def probability(self, fitted: Any, X: Any) -> Array:
         """Return probabilities of a case, of shape (n_candidates, n_samples)."""
 
     def flag_probability(
         self, fitted: Any, X: Any, sigma: float, seed: np.random.SeedSequence
-    ) -> Values:
+    ) -> Array:
         """Return how probably each candidate flags each sample once that is perturbed."""
 
     def trained_on(self, fitted: Any) -> Flags | None:
@@ -125,13 +106,13 @@ class Estimators:
         del seed  # scikit-learn's models have their own
         return [clone(model).fit(X, y) for model in self.models], X
 
-    def probability(self, fitted: Any, X: Any) -> Values:
+    def probability(self, fitted: Any, X: Any) -> Array:
         """Return probabilities of a case; of models without them, the logistic of their scores."""
         return np.array([_case_probability(model, X) for model in fitted[0]])
 
     def flag_probability(
         self, fitted: Any, X: Any, sigma: float, seed: np.random.SeedSequence
-    ) -> Values:
+    ) -> Array:
         """Estimate by stacked sampling how probably each model flags each perturbed sample."""
         models, X_train = fitted
         sampler = _perturbation(X_train, sigma, self.flip_probability).prepare(X)
@@ -146,7 +127,7 @@ class Estimators:
         return None
 
 
-def _case_probability(model: Any, X: Any) -> Values:
+def _case_probability(model: Any, X: Any) -> Array:
     if hasattr(model, "predict_proba"):
         return np.asarray(model.predict_proba(X)[:, 1], dtype=float)
     return expit(np.asarray(model.decision_function(X), dtype=float))
@@ -164,6 +145,19 @@ def _perturbation(X: Any, sigma: float, flip_probability: float) -> Perturbation
         elif (spread := float(column.std(ddof=0))) > 0:
             mechanisms[place] = GaussianNoise(sigma * spread)
     return Perturbation(mechanisms).fit(X)
+
+
+def _kept(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Let evidence compute what a method returns once for each set of positional arguments."""
+    signature = inspect.signature(method)
+
+    @functools.wraps(method)
+    def kept(self: Evidence, *args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(self, *args, **kwargs)
+        given.apply_defaults()
+        return self.kept((method.__name__, *given.args[1:]), lambda: method(*given.args))
+
+    return kept
 
 
 class Evidence:
@@ -230,7 +224,7 @@ class Evidence:
 
     def seed(self, *key: int) -> np.random.SeedSequence:
         """Return the seed of one of the things that are drawn."""
-        return np.random.SeedSequence(self._seed.entropy, spawn_key=(*self._seed.spawn_key, *key))
+        return child_seed(self._seed, *key)
 
     @cached_property
     def fitted(self) -> Any:
@@ -238,12 +232,12 @@ class Evidence:
         return self.candidates.fit(self.X_train, self.y_train, self.seed(0))
 
     @cached_property
-    def probability(self) -> Values:
+    def probability(self) -> Array:
         """Probabilities of a case on the validation part, (n_candidates, n_validation)."""
         return self.candidates.probability(self.fitted, self.X_val)
 
     @cached_property
-    def log_loss(self) -> Values:
+    def log_loss(self) -> Array:
         """Each candidate's log loss on the validation part, certainty cut at `CERTAINTY`."""
         return mean_log_loss(self.probability, self.y_val)
 
@@ -268,6 +262,11 @@ class Evidence:
             raise ValueError("candidates see all training rows: there is nothing out of bag.")
         return ~seen
 
+    @property
+    def unseen(self) -> Flags:
+        """Which rows of the cohort each candidate did not see."""
+        return np.hstack([self.outside_bag, np.ones_like(self.probability, dtype=bool)])
+
     def kept(self, key: Any, compute: Callable[[], Any]) -> Any:
         """Return what was computed under a key before, or compute it now."""
         if key not in self._found:
@@ -275,19 +274,17 @@ class Evidence:
         return self._found[key]
 
     @cached_property
-    def train_probability(self) -> Values:
+    def train_probability(self) -> Array:
         """Probabilities of a case on the training part."""
         return self.candidates.probability(self.fitted, self.X_train)
 
-    def noisy(self, sigma: float, part: str = "val") -> Values:
+    @_kept
+    def noisy(self, sigma: float, part: str = "val") -> Array:
         """Return the probabilities of a flag on the perturbed validation (or training) rows."""
         X, key = (self.X_val, 1) if part == "val" else (self.X_train, 2)
-        return self.kept(
-            ("noisy", sigma, part),
-            lambda: self.candidates.flag_probability(self.fitted, X, sigma, self.seed(key)),
-        )
+        return self.candidates.flag_probability(self.fitted, X, sigma, self.seed(key))
 
-    def _folds(self, y: Flags, n_splits: int, repeat: int) -> list[NDArray[np.intp]]:
+    def _folds(self, y: Flags, n_splits: int, repeat: int) -> list[Indices]:
         least = min(int(y.sum()), int((~y).sum()))
         if least < n_splits:
             raise ValueError(f"n_splits is {n_splits}, but one class has {least} samples only.")
@@ -295,85 +292,87 @@ class Evidence:
         folds = StratifiedKFold(n_splits, shuffle=True, random_state=seed)
         return [test for _, test in folds.split(np.zeros(len(y)), y)]
 
-    def folds(self, n_splits: int, repeat: int = 0) -> list[tuple[NDArray[np.intp], Any]]:
+    @_kept
+    def folds(self, n_splits: int, repeat: int = 0) -> list[tuple[Indices, Any]]:
         """Return each fold's rows of the whole cohort, and the candidates fitted on the others."""
+        found = []
+        for number, test in enumerate(self._folds(self.y, n_splits, repeat)):
+            rest = np.setdiff1d(np.arange(len(self.y)), test)
+            seed = self.seed(4, repeat, number)
+            found.append((test, self.candidates.fit(rows_of(self.X, rest), self.y[rest], seed)))
+        return found
 
-        def fit() -> list[tuple[NDArray[np.intp], Any]]:
-            found = []
-            for number, test in enumerate(self._folds(self.y, n_splits, repeat)):
-                rest = np.setdiff1d(np.arange(len(self.y)), test)
-                seed = self.seed(4, repeat, number)
-                found.append((test, self.candidates.fit(_rows(self.X, rest), self.y[rest], seed)))
-            return found
-
-        return self.kept(("folds", n_splits, repeat), fit)
-
+    @_kept
     def fold_flags(self, n_splits: int, repeat: int = 0) -> Flags:
         """Return whom the candidates flag that were fitted without that person's fold."""
+        found = np.empty((len(self.candidates.complexity), len(self.y)), dtype=bool)
+        for test, fitted in self.folds(n_splits, repeat):
+            found[:, test] = self.candidates.probability(fitted, rows_of(self.X, test)) > 0.5
+        return found
 
-        def flag() -> Flags:
-            parts = self.folds(n_splits, repeat)
-            found = np.empty((len(self.candidates.complexity), len(self.y)), dtype=bool)
-            for test, fitted in parts:
-                found[:, test] = self.candidates.probability(fitted, _rows(self.X, test)) > 0.5
-            return found
-
-        return self.kept(("flags", n_splits, repeat), flag)
-
-    def fold_noisy(self, sigma: float, n_splits: int) -> Values:
+    @_kept
+    def fold_noisy(self, sigma: float, n_splits: int) -> Array:
         """Return the probabilities of a flag on perturbed rows, each by its fold's candidates."""
+        found = np.empty((len(self.candidates.complexity), len(self.y)))
+        for number, (test, fitted) in enumerate(self.folds(n_splits)):
+            found[:, test] = self.candidates.flag_probability(
+                fitted, rows_of(self.X, test), sigma, self.seed(5, number)
+            )
+        return found
 
-        def compute() -> Values:
-            found = np.empty((len(self.candidates.complexity), len(self.y)))
-            for number, (test, fitted) in enumerate(self.folds(n_splits)):
-                found[:, test] = self.candidates.flag_probability(
-                    fitted, _rows(self.X, test), sigma, self.seed(5, number)
-                )
-            return found
-
-        return self.kept(("fold noisy", sigma, n_splits), compute)
-
-    def rotations(
-        self, n_splits: int
-    ) -> list[tuple[NDArray[np.intp], NDArray[np.intp], Any, Flags]]:
+    @_kept
+    def rotations(self, n_splits: int) -> list[tuple[Indices, Indices, Any, Flags]]:
         """Return splits of the training part in three: rows to choose on, rows to judge on.
 
         With each come the candidates, fitted on all other training rows, and whom of the rows to
         judge on they flag. Every training row is judged once.
         """
+        parts, found = self._folds(self.y_train, n_splits, 0), []
+        for number, judge in enumerate(parts):
+            choose = parts[(number + 1) % n_splits]
+            rest = np.setdiff1d(np.arange(len(self.y_train)), np.concatenate([judge, choose]))
+            fitted = self.candidates.fit(
+                rows_of(self.X_train, rest), self.y_train[rest], self.seed(6, number)
+            )
+            seen = self.candidates.probability(fitted, rows_of(self.X_train, judge))
+            found.append((choose, judge, fitted, seen > 0.5))
+        return found
 
-        def fit() -> list[tuple[NDArray[np.intp], NDArray[np.intp], Any, Flags]]:
-            parts, found = self._folds(self.y_train, n_splits, 0), []
-            for number, judge in enumerate(parts):
-                choose = parts[(number + 1) % n_splits]
-                rest = np.setdiff1d(np.arange(len(self.y_train)), np.concatenate([judge, choose]))
-                fitted = self.candidates.fit(
-                    _rows(self.X_train, rest), self.y_train[rest], self.seed(6, number)
-                )
-                seen = self.candidates.probability(fitted, _rows(self.X_train, judge))
-                found.append((choose, judge, fitted, seen > 0.5))
-            return found
-
-        return self.kept(("rotations", n_splits), fit)
-
-    def rotation_noisy(self, sigma: float, n_splits: int) -> list[Values]:
+    @_kept
+    def rotation_noisy(self, sigma: float, n_splits: int) -> list[Array]:
         """Return, for each rotation, the probabilities of a flag on its perturbed rows."""
-        return self.kept(
-            ("rotation noisy", sigma, n_splits),
-            lambda: [
-                self.candidates.flag_probability(
-                    fitted, _rows(self.X_train, choose), sigma, self.seed(7, number)
-                )
-                for number, (choose, _, fitted, _) in enumerate(self.rotations(n_splits))
-            ],
-        )
+        return [
+            self.candidates.flag_probability(
+                fitted, rows_of(self.X_train, choose), sigma, self.seed(7, number)
+            )
+            for number, (choose, _, fitted, _) in enumerate(self.rotations(n_splits))
+        ]
+
+    @_kept
+    def law(self, sigma: float, n_replicas: int, out_of_bag: bool = False) -> CountLaw:
+        """Return the law of counts on perturbed validation rows, and on out-of-bag ones."""
+        probability = self.noisy(sigma)
+        if not out_of_bag:
+            return CountLaw(probability, self.y_val, n_replicas)
+        both = np.hstack([self.noisy(sigma, "train"), probability])
+        return CountLaw(both, self.y, n_replicas, self.unseen)
+
+    @_kept
+    def fold_law(self, sigma: float, n_splits: int, n_replicas: int) -> CountLaw:
+        """Return the law of counts on the perturbed rows of all folds."""
+        return CountLaw(self.fold_noisy(sigma, n_splits), self.y, n_replicas)
+
+    @_kept
+    def rotation_laws(self, sigma: float, n_splits: int, n_replicas: int) -> list[CountLaw]:
+        """Return, for each rotation, the law of counts on its perturbed rows."""
+        parts = zip(self.rotation_noisy(sigma, n_splits), self.rotations(n_splits), strict=True)
+        return [
+            CountLaw(probability, self.y_train[choose], n_replicas)
+            for probability, (choose, *_) in parts
+        ]
 
 
-def _rows(X: Any, rows: NDArray[np.intp]) -> Any:
-    return X.iloc[rows] if isinstance(X, pd.DataFrame) else X[rows]
-
-
-def mean_log_loss(probability: Values, y: Flags) -> Values:
+def mean_log_loss(probability: Array, y: Flags) -> Array:
     """Return the mean log loss along the last axis, certainty cut at `CERTAINTY`."""
     p = np.clip(probability, CERTAINTY, 1 - CERTAINTY)
     return -np.log(np.where(y, p, 1 - p)).mean(axis=-1)
@@ -396,8 +395,8 @@ class Choice:
         or the rule needs none.
     """
 
-    scores: Values
-    tied: NDArray[np.intp]
+    scores: Array
+    tied: Indices
     index: int
     flag_error: float = 0.0
 
@@ -436,10 +435,10 @@ class Rule(ABC):
     perturbs: ClassVar[bool] = False  # whether flag probabilities stand behind its scores
 
     @abstractmethod
-    def scores(self, evidence: Evidence) -> Values:
+    def scores(self, evidence: Evidence) -> Array:
         """Return the criterion of each candidate; the largest is best."""
 
-    def tied(self, evidence: Evidence) -> NDArray[np.intp]:
+    def tied(self, evidence: Evidence) -> Indices:
         """Return all candidates among which the rule has no preference."""
         return np.flatnonzero(is_tied_best(self.scores(evidence)))
 
@@ -461,7 +460,7 @@ class Rule(ABC):
         error = evidence.candidates.flag_error if self.perturbs else 0.0
         return Choice(self.scores(evidence), tied, index, error)
 
-    def _of(self, flagged: NDArray, y: Flags, mask: Flags | None = None) -> Values:
+    def _of(self, flagged: NDArray, y: Flags, mask: Flags | None = None) -> Array:
         """Score predictions, of shape (n_candidates, n_samples), where the mask says so."""
         inside = np.ones_like(flagged, dtype=bool) if mask is None else mask
         hit = flagged * inside
@@ -470,7 +469,7 @@ class Rule(ABC):
 
 
 @cache
-def _count_score(scoring: Any) -> Callable[..., Values]:
+def _count_score(scoring: Any) -> Callable[..., Array]:
     """Return a score as a function of true and false positives, cases and others."""
     found = count_metric(check_scorer(scoring), np.array([0, 1]))
     if found is None or found[0] != 1:
@@ -499,7 +498,7 @@ class HoldOut(Rule):
         """Check the arguments."""
         check_choice("ties", self.ties, ("random", "log_loss"))
 
-    def scores(self, evidence: Evidence) -> Values:
+    def scores(self, evidence: Evidence) -> Array:
         """Return each candidate's score on the validation part."""
         if self.scoring == "neg_log_loss":
             return -evidence.log_loss
@@ -509,7 +508,7 @@ class HoldOut(Rule):
             return (ranks - n_pos * (n_pos + 1) / 2) / (n_pos * (len(y) - n_pos))
         return self._of(evidence.probability > 0.5, evidence.y_val)
 
-    def tied(self, evidence: Evidence) -> NDArray[np.intp]:
+    def tied(self, evidence: Evidence) -> Indices:
         """Return the best, by log loss among equal scores where the rule says so."""
         tied = super().tied(evidence)
         if self.ties == "random":
@@ -538,7 +537,7 @@ class BootstrapQuartile(Rule):
         """Check the arguments."""
         check_number("share", self.share, 0, 1)
 
-    def scores(self, evidence: Evidence) -> Values:
+    def scores(self, evidence: Evidence) -> Array:
         """Return the quantile of each candidate's score over resamples."""
         flagged, y = evidence.probability > 0.5, evidence.y_val
         rates = [flagged[:, part].mean(axis=1)[:, None] for part in (y, ~y)]
@@ -553,14 +552,14 @@ class Shrunken(Rule):
     candidates; the prior is fitted by moments, and the score is that of the posterior means.
     """
 
-    def scores(self, evidence: Evidence) -> Values:
+    def scores(self, evidence: Evidence) -> Array:
         """Return the score of each candidate's shrunken counts."""
         flagged, y = evidence.probability > 0.5, evidence.y_val
         tp, fp = (_shrunken(flagged[:, part].sum(axis=1), int(part.sum())) for part in (y, ~y))
         return _count_score(self.scoring)(tp, fp, int(y.sum()), int((~y).sum()))
 
 
-def _shrunken(hits: NDArray[np.intp], n: int) -> Values:
+def _shrunken(hits: Indices, n: int) -> Array:
     """Return expected hits given a beta prior that is fitted to all candidates by moments."""
     rates = hits / n
     mean, within = rates.mean(), rates.mean() * (1 - rates.mean())
@@ -575,15 +574,10 @@ def _shrunken(hits: NDArray[np.intp], n: int) -> Values:
 class OutOfBag(Rule):
     """The score on validation rows and each candidate's own out-of-bag rows together."""
 
-    def scores(self, evidence: Evidence) -> Values:
+    def scores(self, evidence: Evidence) -> Array:
         """Return each candidate's score over both kinds of rows that it did not see."""
         flagged = np.hstack([evidence.train_probability, evidence.probability]) > 0.5
-        return self._of(flagged, evidence.y, _unseen(evidence))
-
-
-def _unseen(evidence: Evidence) -> Flags:
-    """Return which rows of the cohort each candidate did not see."""
-    return np.hstack([evidence.outside_bag, np.ones_like(evidence.probability, dtype=bool)])
+        return self._of(flagged, evidence.y, evidence.unseen)
 
 
 @dataclass(frozen=True)
@@ -606,7 +600,7 @@ class RepeatedCV(Rule):
         check_integer("n_splits", self.n_splits, 2)
         check_integer("n_repeats", self.n_repeats, 1)
 
-    def scores(self, evidence: Evidence) -> Values:
+    def scores(self, evidence: Evidence) -> Array:
         """Return each recipe's score over the held-out folds."""
         found = [
             self._of(evidence.fold_flags(self.n_splits, repeat), evidence.y)
@@ -637,11 +631,11 @@ class OneStandardError(Rule):
         """Check the arguments."""
         check_integer("n_splits", self.n_splits, 2)
 
-    def scores(self, evidence: Evidence) -> Values:
+    def scores(self, evidence: Evidence) -> Array:
         """Return each recipe's mean score over folds."""
         return self._by_fold(evidence).mean(axis=0)
 
-    def tied(self, evidence: Evidence) -> NDArray[np.intp]:
+    def tied(self, evidence: Evidence) -> Indices:
         """Return the least complex within one standard error of the best mean."""
         each = self._by_fold(evidence)
         mean, error = each.mean(axis=0), stats.sem(each, axis=0)
@@ -649,7 +643,7 @@ class OneStandardError(Rule):
         complexity = np.where(near, evidence.candidates.complexity, np.inf)
         return np.flatnonzero(complexity == complexity.min())
 
-    def _by_fold(self, evidence: Evidence) -> Values:
+    def _by_fold(self, evidence: Evidence) -> Array:
         flagged = evidence.fold_flags(self.n_splits)
         parts = [test for test, _ in evidence.folds(self.n_splits)]
         return np.array([self._of(flagged[:, part], evidence.y[part]) for part in parts])
@@ -703,20 +697,11 @@ class PerturbationValidation(Rule):
         check_integer("n_replicas", self.n_replicas, 1)
         check_number("share", self.share, 0, 1)
 
-    def scores(self, evidence: Evidence) -> Values:
+    def scores(self, evidence: Evidence) -> Array:
         """Return the quantile of each candidate's law."""
         sigma = self.chosen_sigma(evidence)
-        law = evidence.kept(
-            ("law", sigma, self.out_of_bag, self.n_replicas), lambda: self._law(evidence, sigma)
-        )
+        law = evidence.law(sigma, self.n_replicas, out_of_bag=self.out_of_bag)
         return law.quantile(_count_score(self.scoring), self.share)
-
-    def _law(self, evidence: Evidence, sigma: float) -> CountLaw:
-        probability = evidence.noisy(sigma)
-        if not self.out_of_bag:
-            return CountLaw(probability, evidence.y_val, self.n_replicas)
-        both = np.hstack([evidence.noisy(sigma, "train"), probability])
-        return CountLaw(both, evidence.y, self.n_replicas, _unseen(evidence))
 
     def chosen_sigma(self, evidence: Evidence) -> float:
         """Return σ: the one given, or the one that is best inside the training part."""
@@ -725,24 +710,13 @@ class PerturbationValidation(Rule):
         found = evidence.kept(("sigma", self), lambda: list(self._judged(evidence)))
         return self.sigmas[int(is_tied_best(np.array(found)).argmax())]
 
-    def _rotation_laws(self, evidence: Evidence, sigma: float) -> list[CountLaw]:
-        noisy = evidence.rotation_noisy(sigma, self.n_splits)
-        parts = evidence.rotations(self.n_splits)
-        return [
-            CountLaw(probability, evidence.y_train[choose], self.n_replicas)
-            for probability, (choose, *_) in zip(noisy, parts, strict=True)
-        ]
-
     def _judged(self, evidence: Evidence) -> Iterator[float]:
         """Yield, for each σ, the score of PVF's choices over all rows to judge on."""
         y, score = evidence.y_train, _count_score(self.scoring)
         parts = evidence.rotations(self.n_splits)
         for sigma in self.sigmas:
             table = np.zeros(4)
-            laws = evidence.kept(
-                ("rotation laws", sigma, self.n_replicas),
-                functools.partial(self._rotation_laws, evidence, sigma),
-            )
+            laws = evidence.rotation_laws(sigma, self.n_splits, self.n_replicas)
             for law, (_, judge, _, flagged) in zip(laws, parts, strict=True):
                 best = is_tied_best(law.quantile(score, self.share))
                 hits = flagged[best].mean(axis=0)  # ties are shared
@@ -778,14 +752,9 @@ class PVFInsideCV(Rule):
         check_integer("n_replicas", self.n_replicas, 1)
         check_number("share", self.share, 0, 1)
 
-    def scores(self, evidence: Evidence) -> Values:
+    def scores(self, evidence: Evidence) -> Array:
         """Return the quantile of the law of each recipe's score over all folds."""
-        law = evidence.kept(
-            ("fold law", self.sigma, self.n_splits, self.n_replicas),
-            lambda: CountLaw(
-                evidence.fold_noisy(self.sigma, self.n_splits), evidence.y, self.n_replicas
-            ),
-        )
+        law = evidence.fold_law(self.sigma, self.n_splits, self.n_replicas)
         return law.quantile(_count_score(self.scoring), self.share)
 
 
@@ -813,11 +782,11 @@ class PMVRule(Rule):
         if levels.ndim != 1 or len(np.unique(levels)) < 2:
             raise ValueError(f"noise_levels must be two or more, got {shown(self.noise_levels)}.")
 
-    def scores(self, evidence: Evidence) -> Values:
+    def scores(self, evidence: Evidence) -> Array:
         """Return the rate at which each recipe's accuracy falls, on all rows at hand."""
         return evidence.kept(("pmv", self.noise_levels), lambda: self._slopes(evidence))
 
-    def _slopes(self, evidence: Evidence) -> Values:
+    def _slopes(self, evidence: Evidence) -> Array:
         X, y, accuracies = evidence.X, evidence.y, []
         for number, level in enumerate(self.noise_levels):
             rng = np.random.default_rng(evidence.seed(9, number))
@@ -833,14 +802,14 @@ class PMVRule(Rule):
 
 
 def law_quantile(
-    score: Callable[..., Values],
-    probability: Values,
+    score: Callable[..., Array],
+    probability: Array,
     y: Flags,
     n_replicas: int = 1,
     share: float = 0.25,
     *,
     mask: Flags | None = None,
-) -> Values:
+) -> Array:
     """Return a quantile of a score whose flags are independent, without drawing any.
 
     Parameters
@@ -884,7 +853,7 @@ class CountLaw:
     """
 
     def __init__(
-        self, probability: Values, y: Flags, n_replicas: int = 1, mask: Flags | None = None
+        self, probability: Array, y: Flags, n_replicas: int = 1, mask: Flags | None = None
     ) -> None:
         inside = np.ones(probability.shape, dtype=bool) if mask is None else mask
         p = np.where(inside, probability, 0.0)
@@ -894,7 +863,7 @@ class CountLaw:
         self.table = (tp[:, :, None], fp[:, None, :], *sizes)
         self.weight = (of_tp[:, :, None] * of_fp[:, None, :]).reshape(len(p), -1)
 
-    def quantile(self, score: Callable[..., Values], share: float) -> Values:
+    def quantile(self, score: Callable[..., Array], share: float) -> Array:
         """Return each candidate's quantile of a score of true and false positives."""
         values = score(*self.table).reshape(self.weight.shape)
         order = np.argsort(values, axis=1)
@@ -903,7 +872,7 @@ class CountLaw:
         return np.take_along_axis(values, np.take_along_axis(order, place[:, None], 1), 1)[:, 0]
 
 
-def _count_law(p: Values, n_replicas: int) -> Values:
+def _count_law(p: Array, n_replicas: int) -> Array:
     """Return the law of how many of all copies are flagged, (n_candidates, n_copies + 1)."""
     law = np.zeros((len(p), p.shape[1] + 1))
     law[:, 0] = 1.0
@@ -917,7 +886,7 @@ def _count_law(p: Values, n_replicas: int) -> Values:
     return np.clip(power, 0.0, 1.0)
 
 
-def _window(law: Values) -> tuple[NDArray[np.intp], Values]:
+def _window(law: Array) -> tuple[Indices, Array]:
     """Return the counts that carry the law, as many for each candidate, and their probabilities."""
     below = np.cumsum(law, axis=1)
     first = (below > 1e-9).argmax(axis=1)

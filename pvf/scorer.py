@@ -16,8 +16,6 @@ from pvf.exact import METHODS, Method
 from pvf.perturbation import JointPerturbation, check_perturbation, fitted_perturbation
 from pvf.validation import Aggregate, Scoring, check_aggregate, perturbation_validation
 
-__all__ = ["PerturbationScorer", "perturbation_scorer"]
-
 
 def perturbation_scorer(
     scoring: Scoring,
@@ -103,22 +101,13 @@ class PerturbationScorer:
         **score_params: Any,
     ) -> float:
         """Return the aggregated score of a fitted model on perturbed copies of X."""
-        # a fold of few rows may show one category only, and still gets its score
-        perturbation = fitted_perturbation(self.perturbation, X, constant="keep")
-        result = perturbation_validation(
-            [estimator],
-            X,
-            y,
-            perturbation=perturbation,
-            scoring=self.scoring,
-            n_sets=self.n_sets,
-            n_replicas=self.n_replicas,
-            aggregate=self.aggregate,
-            method=self.method,
-            random_state=self.random_state,
-            sample_weight=sample_weight,
-            score_params=score_params,
-        )
+        settings: dict[str, Any] = vars(self) | {
+            "sample_weight": sample_weight,
+            "score_params": score_params,
+            # a fold of few rows may show one category only, and still gets its score
+            "perturbation": fitted_perturbation(self.perturbation, X, constant="keep"),
+        }
+        result = perturbation_validation([estimator], X, y, **settings)
         return float(result.aggregated[0])
 
     def get_metadata_routing(self) -> Any:

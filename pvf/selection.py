@@ -14,21 +14,24 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import StratifiedKFold, cross_val_score, train_test_split
 
+from pvf._blocks import one_number
 from pvf._checks import (
     check_choice,
     check_column,
     check_integer,
+    check_interval,
     check_number,
     check_samples,
     check_scorer,
     check_text,
     shown,
 )
+from pvf._types import Array
 from pvf.rules import (
     BootstrapQuartile,
     Evidence,
@@ -147,11 +150,8 @@ def holdout_criterion(
     0.9
     """
     check_scorer(scoring)
-    share = check_number("validation_share", validation_share, -np.inf)
-    if share <= 0:
-        raise ValueError(f"validation_share must lie in (0, 1), got {share:g}.")
-    if share >= 1:
-        raise ValueError(f"validation_share must be below 1, got {share:g}.")
+    check_interval("validation_share", validation_share, 0, 1, left_open=True)
+    check_number("validation_share", validation_share, 0, 1, right_open=True)
     check_integer("random_state", random_state, 0, _LARGEST_SEED)
     return _Holdout(scoring, validation_share, random_state)
 
@@ -244,7 +244,7 @@ class _RefitBy:
             keys[0] = np.zeros(len(chosen))  # within rounding, none is better
         return int(chosen[np.lexsort(keys)[0]])
 
-    def _split_scores(self, cv_results: Mapping[str, Any]) -> NDArray[np.float64]:
+    def _split_scores(self, cv_results: Mapping[str, Any]) -> Array:
         """Return scores of shape (n_candidates, n_splits)."""
         known = [name.removeprefix("mean_test_") for name in cv_results if "mean_test_" in name]
         metric = self.metric or (known[0] if len(known) == 1 else None)
@@ -260,7 +260,7 @@ class _RefitBy:
         ]
         return np.stack(splits, axis=1)
 
-    def _complexities(self, cv_results: Mapping[str, Any]) -> NDArray[np.float64]:
+    def _complexities(self, cv_results: Mapping[str, Any]) -> Array:
         complexity = self.complexity
         found = []
         for params in cv_results["params"]:
@@ -364,7 +364,7 @@ def rank_models(
     for criterion, score_of in criteria.items():
         for name, model in named.items():
             start = time.perf_counter()
-            score = _one_score(criterion, name, score_of(clone(model), X, y))
+            score = one_number(f"criteria: {criterion!r}", score_of(clone(model), X, y))
             rows.append((criterion, name, score, time.perf_counter() - start))
     table = pd.DataFrame(rows, columns=["criterion", "model", "score", "seconds"])
     if table["score"].isna().any():
@@ -398,11 +398,3 @@ def _check_criteria(criteria: Any) -> None:
     for name, score_of in criteria.items():
         if not callable(score_of):
             raise TypeError(f"criteria: {name!r} must be a callable, got {shown(score_of)}.")
-
-
-def _one_score(criterion: Any, model: Any, value: Any) -> float:
-    if np.ndim(value) != 0 or np.asarray(value).dtype.kind not in "biuf":
-        raise ValueError(
-            f"criteria: {criterion!r} must return one number, got {shown(value)} for {model!r}."
-        )
-    return float(value)

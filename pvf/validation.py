@@ -12,24 +12,19 @@ import numbers
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any, Required, TypedDict, Unpack, overload
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import gen_batches, gen_even_slices
-from sklearn.utils.validation import check_is_fitted
 from tqdm import tqdm
 
 from pvf._blocks import (
     BlockScorer,
     PerturbedSets,
     one_number,
-    perturbed_counts,
-    scores_of_models,
     scores_on,
 )
 from pvf._checks import (
@@ -37,17 +32,18 @@ from pvf._checks import (
     check_bool,
     check_choice,
     check_column,
+    check_fitted,
     check_integer,
-    check_interval,
     check_n_jobs,
     check_number,
     check_samples,
     check_scorer,
-    check_shape,
     naming,
     shown,
 )
-from pvf._seeds import Seed, seed_sequence
+from pvf._people import check_weights
+from pvf._seeds import Seed, child_seed, plain_seed, seed_sequence
+from pvf._types import Array, Flags, Indices, Scorer
 from pvf.exact import METHODS, Method, NoLawError, ScoreLaw, laws_where_known
 from pvf.perturbation import JointPerturbation, fitted_perturbation, sampler_of
 from pvf.validation_result import (
@@ -57,70 +53,45 @@ from pvf.validation_result import (
     TieBreak,
 )
 
-__all__ = [
-    "PerturbationValidationResult",
-    "PerturbationValidationResults",
-    "break_tie",
-    "check_aggregate",
-    "check_validation_data",
-    "is_tied_best",
-    "perturbation_validation",
-    "perturbed_counts",
-    "quantile_of_rows",
-    "scores_of_models",
-    "set_seed",
-    "tied_best",
-]
-
-Scoring = str | Callable[..., float]
-Aggregate = float | Callable[[NDArray[np.float64]], float]
+Scoring = str | Scorer
+Aggregate = float | Callable[[Array], float]
 Laws = tuple[ScoreLaw | None, ...]
+Models = Sequence[Any] | Mapping[str, Any]
+
+
+class _Settings(TypedDict, total=False):
+    """What `perturbation_validation` takes for one scorer and for several alike."""
+
+    perturbation: Required[JointPerturbation]
+    n_sets: int
+    n_replicas: int
+    aggregate: Aggregate
+    tie_break: TieBreak
+    common_noise: bool
+    method: Method
+    random_state: Seed
+    n_jobs: int | None
+    memory_budget: float
+    sample_weight: ArrayLike | None
+    score_params: Mapping[str, Any] | None
+    progress: bool
 
 
 @overload
 def perturbation_validation(
-    models: Sequence[Any] | Mapping[str, Any],
+    models: Models, X: Any, y: ArrayLike, *, scoring: Scoring, **settings: Unpack[_Settings]
+) -> PerturbationValidationResult: ...
+@overload
+def perturbation_validation(
+    models: Models,
     X: Any,
     y: ArrayLike,
     *,
     scoring: Mapping[str, Scoring],
-    perturbation: JointPerturbation,
-    n_sets: int = ...,
-    n_replicas: int = ...,
-    aggregate: Aggregate = ...,
-    tie_break: TieBreak = ...,
-    common_noise: bool = ...,
-    method: Method = ...,
-    random_state: Seed = ...,
-    n_jobs: int | None = ...,
-    memory_budget: float = ...,
-    sample_weight: ArrayLike | None = ...,
-    score_params: Mapping[str, Any] | None = ...,
-    progress: bool = ...,
+    **settings: Unpack[_Settings],
 ) -> PerturbationValidationResults: ...
-@overload
 def perturbation_validation(
-    models: Sequence[Any] | Mapping[str, Any],
-    X: Any,
-    y: ArrayLike,
-    *,
-    scoring: Scoring,
-    perturbation: JointPerturbation,
-    n_sets: int = ...,
-    n_replicas: int = ...,
-    aggregate: Aggregate = ...,
-    tie_break: TieBreak = ...,
-    common_noise: bool = ...,
-    method: Method = ...,
-    random_state: Seed = ...,
-    n_jobs: int | None = ...,
-    memory_budget: float = ...,
-    sample_weight: ArrayLike | None = ...,
-    score_params: Mapping[str, Any] | None = ...,
-    progress: bool = ...,
-) -> PerturbationValidationResult: ...
-def perturbation_validation(
-    models: Sequence[Any] | Mapping[str, Any],
+    models: Models,
     X: Any,
     y: ArrayLike,
     *,
@@ -258,16 +229,16 @@ def perturbation_validation(
     scores = np.full((len(given), len(names), n_sets), np.nan)
     drawn = [q for q in range(len(names)) if any(law[q] is None for law in laws)]
     if drawn:
-        sets = _perturbed_sets(perturbation, X, n_replicas, scorers, budget)
+        sets = PerturbedSets(sampler_of(perturbation, X), n_replicas, scorers)
+        sets = replace(sets, n_rows=sets.rows_per_part(budget))
         own = names if isinstance(models, Mapping) else range(len(names))
         keys = None if common_noise else [own[q] for q in drawn]
         some = [candidates[q] for q in drawn]
         scores[:, drawn] = _all_scores(sets, some, n_sets, seed, keys, n_jobs, budget, progress)
     results = PerturbationValidationResults()
     for s, (metric, one) in enumerate(given.items()):
-        aggregated = _aggregated(scores[s], laws[s], aggregate, names, one)
-        found = scores[s], aggregated, unperturbed[s], laws[s]
-        results[metric] = _result(*found, candidates, names, tie_break, seed)
+        found = scores[s], unperturbed[s], laws[s], candidates, names
+        results[metric] = _result(*found, aggregate, one, tie_break, seed)
     return results if isinstance(scoring, Mapping) else results[""]
 
 
@@ -288,7 +259,7 @@ def _unperturbed(
     models: Sequence[Any],
     names: Sequence[str],
     X: Any,
-) -> NDArray[np.float64]:
+) -> Array:
     """Return scores of shape (n_scorers, n_models) on the validation set as it is."""
     # The scorers' own errors and warnings come first, and once.
     for one, of in zip(given.values(), scorers, strict=True):
@@ -314,42 +285,6 @@ def _known_laws(
     return laws_where_known(models, X, scorers[0].y, perturbation, metrics, n_replicas)
 
 
-def _perturbed_sets(
-    perturbation: JointPerturbation,
-    X: Any,
-    n_replicas: int,
-    scorers: tuple[BlockScorer, ...],
-    budget: float,
-) -> PerturbedSets:
-    sets = PerturbedSets(sampler_of(perturbation, X), n_replicas, scorers)
-    return replace(sets, n_rows=sets.rows_per_part(budget))
-
-
-def _result(
-    scores: NDArray[np.float64],
-    aggregated: NDArray[np.float64],
-    unperturbed: NDArray[np.float64],
-    laws: Laws,
-    models: Sequence[Any],
-    names: Sequence[str],
-    tie_break: TieBreak,
-    seed: np.random.SeedSequence,
-) -> PerturbationValidationResult:
-    tied = tied_best(aggregated)
-    return PerturbationValidationResult(
-        scores=None if all(laws) else scores,
-        aggregated=aggregated,
-        tied=tied,
-        best_index=break_tie(tied, tie_break, seed),
-        unperturbed=unperturbed,
-        models=tuple(models),
-        names=tuple(names),
-        tie_break=tie_break,
-        seed=seed if seed.spawn_key or not isinstance(seed.entropy, int) else seed.entropy,
-        law=laws,
-    )
-
-
 def _laws(
     known: Sequence[ScoreLaw | NoLawError], names: Sequence[str], method: Method
 ) -> tuple[ScoreLaw | None, ...]:
@@ -360,25 +295,41 @@ def _laws(
     return tuple(None if isinstance(law, NoLawError) else law for law in known)
 
 
-def _aggregated(
-    scores: NDArray[np.float64],
+def _result(
+    scores: Array,
+    unperturbed: Array,
     laws: Laws,
-    aggregate: Aggregate,
+    models: Sequence[Any],
     names: Sequence[str],
+    aggregate: Aggregate,
     scoring: Any,
-) -> NDArray[np.float64]:
-    """Return the quantile of each law, and the aggregate of the scores that were drawn."""
-    found = np.empty(len(names))
+    tie_break: TieBreak,
+    seed: np.random.SeedSequence,
+) -> PerturbationValidationResult:
+    """Aggregate the laws, and the scores that were drawn, and select."""
+    aggregated = np.empty(len(names))
     drawn = [q for q, law in enumerate(laws) if law is None]
     for q, law in enumerate(laws):
         if law is not None:
             scores[q] = np.nan  # drawn for another scorer
-            found[q] = law.quantile(float(aggregate))  # type: ignore[arg-type]
+            aggregated[q] = law.quantile(float(aggregate))  # type: ignore[arg-type]
     if drawn:
         own = [names[q] for q in drawn]
         _refuse_nan(scores[drawn], scoring, own, "perturbed set {}")
-        found[drawn] = _aggregate(scores[drawn], aggregate, own, scoring)
-    return found
+        aggregated[drawn] = _aggregate(scores[drawn], aggregate, own, scoring)
+    tied = tied_best(aggregated)
+    return PerturbationValidationResult(
+        scores=scores if drawn else None,
+        aggregated=aggregated,
+        tied=tied,
+        best_index=break_tie(tied, tie_break, seed),
+        unperturbed=unperturbed,
+        models=tuple(models),
+        names=tuple(names),
+        tie_break=tie_break,
+        seed=plain_seed(seed),
+        law=laws,
+    )
 
 
 def _named_scorings(scoring: Any) -> dict[str, Any]:
@@ -400,11 +351,7 @@ def _score_params(sample_weight: Any, score_params: Any, n_samples: int) -> dict
         raise TypeError(f"score_params must be a dict or None, got {shown(score_params)}.")
     params = dict(score_params or {})
     if sample_weight is not None:
-        weights = check_interval("sample_weight", sample_weight, 0, np.inf)
-        check_shape("sample_weight", weights, (n_samples,), as_in="y")
-        if not weights.sum() > 0:
-            raise ValueError("sample_weight must be above 0 for one sample at least, got zeros.")
-        params["sample_weight"] = weights
+        params["sample_weight"] = check_weights(sample_weight, n_samples)
     return params
 
 
@@ -430,7 +377,7 @@ def _all_scores(
     n_jobs: int | None,
     budget: float,
     progress: bool,
-) -> NDArray[np.float64]:
+) -> Array:
     """Return scores of shape (n_scorers, n_models, n_sets), from blocks of models and sets.
 
     Models have keys where each has noise of its own.
@@ -455,7 +402,7 @@ def _all_scores(
     return scores
 
 
-def tied_best(aggregated: NDArray[np.float64]) -> NDArray[np.intp]:
+def tied_best(aggregated: Array) -> Indices:
     """Return the indices of all scores within rounding (1e-9, relative) of the best.
 
     Parameters
@@ -474,7 +421,7 @@ def tied_best(aggregated: NDArray[np.float64]) -> NDArray[np.intp]:
     return np.flatnonzero(is_tied_best(aggregated))
 
 
-def is_tied_best(aggregated: NDArray[np.float64]) -> NDArray[np.bool_]:
+def is_tied_best(aggregated: Array) -> Flags:
     """Mark the scores within rounding of the best along the last axis.
 
     Parameters
@@ -502,17 +449,14 @@ def set_seed(
     return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *key))
 
 
-def break_tie(tied: NDArray[np.intp], tie_break: str, seed: np.random.SeedSequence) -> int:
+def break_tie(tied: Indices, tie_break: str, seed: np.random.SeedSequence) -> int:
     """Return the one of the tied models that the rule picks."""
     if tie_break == "random":
-        key = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 2))
-        return int(np.random.default_rng(key).choice(tied))
+        return int(np.random.default_rng(child_seed(seed, 2)).choice(tied))
     return int(tied[0] if tie_break == "first" else tied[-1])
 
 
-def _aggregate(
-    scores: NDArray[np.float64], aggregate: Aggregate, names: Sequence[str], scoring: Any
-) -> NDArray[np.float64]:
+def _aggregate(scores: Array, aggregate: Aggregate, names: Sequence[str], scoring: Any) -> Array:
     if not callable(aggregate):
         return quantile_of_rows(scores, aggregate)
     with np.errstate(invalid="ignore"):  # infinity minus infinity
@@ -533,7 +477,7 @@ def _aggregate(
     return found
 
 
-def quantile_of_rows(scores: NDArray[np.float64], share: float) -> NDArray[np.float64]:
+def quantile_of_rows(scores: Array, share: float) -> Array:
     """Return each row's quantile; next to an infinite score, which has no middle, that score."""
     with np.errstate(invalid="ignore"):
         found = np.quantile(scores, share, axis=1)
@@ -548,9 +492,7 @@ def quantile_of_rows(scores: NDArray[np.float64], share: float) -> NDArray[np.fl
     return found
 
 
-def _refuse_nan(
-    scores: NDArray[np.float64], scoring: Any, names: Sequence[str], where: str
-) -> None:
+def _refuse_nan(scores: Array, scoring: Any, names: Sequence[str], where: str) -> None:
     if np.isnan(scores).any():
         q, m = np.argwhere(np.isnan(scores))[0]
         raise ValueError(
@@ -572,15 +514,7 @@ def _check_models(models: Any) -> tuple[list[str], list[Any]]:
     if not candidates:
         raise ValueError("models must hold at least one fitted estimator, got none.")
     for name, model in zip(names, candidates, strict=True):
-        if isinstance(model, type) or not hasattr(model, "predict"):
-            raise TypeError(f"models: {name!r} must be an estimator with predict, got {model!r}.")
-        try:
-            if isinstance(model, BaseEstimator) and hasattr(model, "fit"):
-                check_is_fitted(model)
-        except NotFittedError as error:
-            raise NotFittedError(
-                f"models: {name!r} ({type(model).__name__}) is not fitted; fit it on training data."
-            ) from error
+        check_fitted(f"models: {name!r}", model)
     return names, candidates
 
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pvf import plotting
 from pvf._checks import (
@@ -21,18 +20,12 @@ from pvf._checks import (
     shown,
 )
 from pvf._text import shortened
+from pvf._types import Array, Flags, Indices
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from pvf.exact import ScoreLaw
-
-__all__ = [
-    "TIE_BREAKS",
-    "PerturbationValidationResult",
-    "PerturbationValidationResults",
-    "TieBreak",
-]
 
 _ROUNDING = 1e-9  # errors of a law below this change no quantile but by chance
 TIE_BREAKS = ("first", "last", "random")
@@ -69,11 +62,11 @@ class PerturbationValidationResult:
         The law of each model's score on a perturbed set, None for those that were drawn.
     """
 
-    scores: NDArray[np.float64] | None
-    aggregated: NDArray[np.float64]
-    tied: NDArray[np.intp]
+    scores: Array | None
+    aggregated: Array
+    tied: Indices
     best_index: int
-    unperturbed: NDArray[np.float64]
+    unperturbed: Array
     models: tuple[Any, ...]
     names: tuple[str, ...]
     tie_break: str
@@ -106,8 +99,8 @@ class PerturbationValidationResult:
 
     def _check_laws(self, n_models: int) -> None:
         """Fill in what is left out, and refuse models that have neither scores nor a law."""
-        is_tuple = isinstance(self.law, tuple)
-        if not is_tuple or len(self.law) not in (0, n_models) or not all(map(_is_law, self.law)):
+        is_tuple = isinstance(self.law, tuple) and len(self.law) in (0, n_models)
+        if not (is_tuple and all(law is None or hasattr(law, "quantile") for law in self.law)):
             raise TypeError(
                 f"law must be a tuple of {n_models}, ScoreLaws or None, got {shown(self.law)}."
             )
@@ -118,7 +111,7 @@ class PerturbationValidationResult:
             raise ValueError("scores must hold what was drawn where law is None, got None.")
 
     @property
-    def exact(self) -> NDArray[np.bool_]:
+    def exact(self) -> Flags:
         """Which models were judged by their law, so that nothing was drawn for them."""
         return np.array([law is not None for law in self.law], dtype=bool)
 
@@ -162,10 +155,13 @@ class PerturbationValidationResult:
 
     def _leaders(self, most: int) -> pd.DataFrame:
         """Return the table's first rows, the selected model on top, to three digits."""
+        return self.to_frame().iloc[self._order[:most]].drop(columns=["min", "max"]).round(3)
+
+    @property
+    def _order(self) -> Indices:
+        """The models, best first, the selected one before those that it ties with."""
         selected = np.arange(len(self.names)) == self.best_index
-        order = np.lexsort((-self.aggregated, ~selected))[:most]
-        shown = self.to_frame().iloc[order].drop(columns=["min", "max"])
-        return shown.round(3)
+        return np.lexsort((-self.aggregated, ~selected))
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row a model: its scores in summary, whether it ties, whether it is selected.
@@ -243,8 +239,7 @@ class PerturbationValidationResult:
             aggregated score, a cross the unperturbed one. Infinite scores are left out.
         """
         check_integer("n_models", n_models, 1)
-        selected = np.arange(len(self.names)) == self.best_index  # before those that it ties with
-        shown = np.lexsort((-self.aggregated, ~selected))[:n_models]
+        shown = self._order[:n_models]
         height = 0.32 * len(shown) + 1.2
         ax = check_axes(ax) or plotting.new_axes(figsize=(6.8, height))
         rows = np.arange(len(shown))[::-1]
@@ -270,7 +265,7 @@ class PerturbationValidationResult:
         plotting.as_written([*ax.get_yticklabels(), *ax.legend(frameon=False).get_texts()])
         return ax
 
-    def _spread(self, q: int) -> NDArray[np.float64]:
+    def _spread(self, q: int) -> Array:
         """Return what a box shows of one model: its finite scores, or quantiles of its law."""
         if self.law[q] is not None:
             quantiles = (0.005, 0.25, 0.5, 0.75, 0.995)
@@ -296,18 +291,9 @@ class PerturbationValidationResults(dict[str, PerturbationValidationResult]):
         return "".join(f"<h4>{html.escape(n)}</h4>{r._repr_html_()}" for n, r in self.items())
 
 
-def _is_law(law: Any) -> bool:
-    return law is None or hasattr(law, "quantile")
-
-
 def _scores(
-    name: str,
-    value: Any,
-    shape: tuple[int, ...],
-    as_in: str = "",
-    *,
-    may_be_nan: bool = False,
-) -> NDArray[np.float64]:
+    name: str, value: Any, shape: tuple[int, ...], as_in: str = "", *, may_be_nan: bool = False
+) -> Array:
     """Return scores, which may be infinite."""
     scores = check_numeric(name, value)
     check_shape(name, scores, shape, as_in)

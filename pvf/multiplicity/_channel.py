@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr, expit, log_expit, logit, rel_entr, xlog1py
 
-Array = NDArray[np.float64]
+from pvf._types import Array, Flags, Indices
 
 #: Probabilities below this are taken as 0, so that products of a few stay above underflow. It
 #: changes a capacity by less than 1e-147 bits.
@@ -278,11 +278,11 @@ class _Newton:
     are the weights and whose optimum is the capacity.
     """
 
-    index: NDArray[np.intp]
+    index: Indices
     rows: Array
     entropy: Array
     weight: Array
-    absent: NDArray[np.bool_]  # classes that no row has; they take no part
+    absent: Flags  # classes that no row has; they take no part
     z: Array
     slack: Array
     step: Array
@@ -304,7 +304,7 @@ class _Newton:
             step=np.ones(len(rows)),
         )
 
-    def take(self, keep: NDArray[np.bool_]) -> _Newton:
+    def take(self, keep: Flags) -> _Newton:
         """Return the state of the channels to keep."""
         return _Newton(*(getattr(self, field.name)[keep] for field in fields(self)))
 

@@ -25,10 +25,10 @@ from pvf._checks import (
     check_n_jobs,
     check_number,
 )
+from pvf._types import Array
 from pvf.multiplicity import _channel
 from pvf.multiplicity.scores import (
     LN2,
-    Array,
     as_scores,
     class_scores,
     n_classes,

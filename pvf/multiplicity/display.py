@@ -15,6 +15,7 @@ from pvf import plotting
 from pvf._checks import (
     check_array,
     check_axes,
+    check_choice,
     check_column,
     check_finite,
     check_integer,
@@ -26,10 +27,10 @@ from pvf._checks import (
     naming,
     shown,
 )
+from pvf._types import Array, Indices
 from pvf.multiplicity.capacity import capacity_tail, rashomon_capacity
 from pvf.multiplicity.measures import rashomon_set
 from pvf.multiplicity.scores import (
-    Array,
     as_scores,
     check_sample_names,
     class_scores,
@@ -76,7 +77,7 @@ class MultiplicityDisplay:
 
     capacity: Array
     scores: Array | None = None
-    contested_class: NDArray[np.intp] | None = None
+    contested_class: Indices | None = None
     samples: NDArray[Any] | None = None
     name: str | None = None
     ax_: Any = field(default=None, init=False, repr=False)
@@ -132,10 +133,9 @@ class MultiplicityDisplay:
         check_text("name", name)
         capacity = rashomon_capacity(array, tol=tol, n_jobs=n_jobs)
         contested, _, _ = widest_range(array)
-        if n_classes(array) == 2:
-            of_class = positive_scores(array)
-        else:
-            of_class = class_scores(array)[:, np.arange(array.shape[1]), contested]
+        is_two = n_classes(array) == 2
+        places = np.arange(array.shape[1]), contested
+        of_class = positive_scores(array) if is_two else class_scores(array)[:, *places]
         names = None if samples is None else np.asarray(samples)
         return cls(capacity, of_class, contested, names, name)
 
@@ -254,9 +254,7 @@ class MultiplicityDisplay:
         MultiplicityDisplay
             Itself, with ``ax_`` and ``figure_``.
         """
-        draw = {"distribution": self._draw_distribution, "tail": self._draw_tail}
-        if not isinstance(kind, str) or kind not in (*draw, "worst"):
-            raise ValueError(f"kind must be 'distribution', 'tail' or 'worst', got {shown(kind)}.")
+        check_choice("kind", kind, ("distribution", "tail", "worst"))
         check_integer("n_worst", n_worst, 1)
         with plotting.style():
             self.ax_ = check_axes(ax) or plotting.new_axes()
@@ -264,7 +262,8 @@ class MultiplicityDisplay:
             if kind == "worst":
                 self._draw_worst(n_worst, line_kwargs)
             else:
-                draw[kind]({"label": self.name, **line_kwargs})
+                draw = self._draw_tail if kind == "tail" else self._draw_distribution
+                draw({"label": self.name, **line_kwargs})
             if self.ax_.get_legend_handles_labels()[1]:
                 plotting.as_written(self.ax_.legend().get_texts())
         return self

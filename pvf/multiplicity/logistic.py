@@ -36,7 +36,7 @@ from sklearn.utils import compute_class_weight, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pvf._checks import naming
-from pvf.multiplicity.scores import Array
+from pvf._types import Array, Flags, Indices
 from pvf.multiplicity.search import GradientSteps, Samples
 
 #: Elements of one (samples × training rows) block: it should stay in the processor's cache, but
@@ -209,7 +209,7 @@ def design_matrix(model: Any, X: Any) -> Array:
     return np.column_stack([X, np.ones(len(X))]) if model.fit_intercept else X
 
 
-def _labels(model: Any, y: NDArray, weight: Array) -> tuple[NDArray[np.bool_], Array]:
+def _labels(model: Any, y: NDArray, weight: Array) -> tuple[Flags, Array]:
     """Return which samples are positive and what each weighs in the objective."""
     unknown = ~np.isin(y, model.classes_)
     if unknown.any():
@@ -620,7 +620,7 @@ def _steps_within(
     linear, bend = (loss.ridge * loss.coef * ways).sum(axis=1), (loss.ridge * ways**2).sum(axis=1)
     fixed = 0.5 * loss.ridge @ loss.coef**2
 
-    def within(steps: NDArray[np.intp]) -> NDArray[np.bool_]:
+    def within(steps: Indices) -> Flags:
         size = length[steps]
         moved_to = base + size[:, None] * moved
         value = np.logaddexp(0, moved_to) @ loss.share - moved_to @ loss.positive

@@ -18,9 +18,9 @@ from pvf._checks import (
     naming,
 )
 from pvf._ranks import Unit, chances, check_one_room, check_scores, check_unit, share_of
+from pvf._types import Array, Indices
 from pvf.multiplicity.capacity import rashomon_capacity
 from pvf.multiplicity.scores import (
-    Array,
     as_scores,
     check_sample_names,
     class_scores,
@@ -33,7 +33,7 @@ from pvf.multiplicity.scores import (
 
 def rashomon_set(
     losses: ArrayLike, epsilon: float, reference: int | float | Literal["best"] = "best"
-) -> NDArray[np.intp]:
+) -> Indices:
     """Models whose loss is at most the reference's plus epsilon, equation (8).
 
     Parameters
@@ -128,7 +128,7 @@ def decisions(scores: ArrayLike, *, threshold: float = 0.5) -> Array:
     return np.eye(array.shape[2])[labels]
 
 
-def _labels(array: NDArray[Any], threshold: float) -> NDArray[np.intp]:
+def _labels(array: NDArray[Any], threshold: float) -> Indices:
     """Return the class that each model assigns to each sample, (models × samples)."""
     threshold = check_number("threshold", threshold, 0, 1)
     if n_classes(array) == 2:
@@ -399,6 +399,6 @@ def multiplicity_table(
     return table.rename_axis(index="sample") if index is None else table
 
 
-def _n_distinct(labels: NDArray[np.intp]) -> NDArray[np.intp]:
+def _n_distinct(labels: Indices) -> Indices:
     """Return the number of different labels in each column."""
     return 1 + np.count_nonzero(np.diff(np.sort(labels, axis=0), axis=0), axis=0)

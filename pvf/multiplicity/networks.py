@@ -12,8 +12,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pvf._types import Array
 from pvf.multiplicity.search import GradientSteps, Samples
 
 
@@ -95,7 +95,7 @@ def extreme_scores(
     epsilon: float,
     steps: GradientSteps,
     budget: float,
-) -> NDArray[np.float64]:
+) -> Array:
     """Return the scores of the models that gradient steps find, as `pvf.perturb_scores` does."""
     was_training = module.training
     module.eval()
@@ -181,7 +181,7 @@ class _Search:
     epsilon: float
     steps: GradientSteps
 
-    def run(self, samples: torch.Tensor, n_copies: int) -> NDArray[np.float64]:
+    def run(self, samples: torch.Tensor, n_copies: int) -> Array:
         """Return (n_classes, n_samples, n_classes)."""
         with torch.no_grad():
             base = torch.softmax(self.task.logits(self.task.weights, samples), dim=1)

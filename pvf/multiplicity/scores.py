@@ -13,8 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
 from pvf._checks import check_array, check_numeric, shown
-
-Array = NDArray[np.float64]
+from pvf._types import Array, Indices
 
 LN2 = float(np.log(2))
 
@@ -88,7 +87,7 @@ def class_scores(block: NDArray[Any]) -> Array:
     return block / total
 
 
-def widest_range(array: NDArray[Any]) -> tuple[NDArray[np.intp], Array, Array]:
+def widest_range(array: NDArray[Any]) -> tuple[Indices, Array, Array]:
     """Return the class whose scores differ most in each sample, and its extreme scores."""
     if n_classes(array) == 2:
         positive = positive_scores(array)

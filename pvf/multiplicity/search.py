@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
+
+from pvf._types import Array
 
 
 @dataclass(frozen=True)
@@ -15,7 +16,7 @@ class Samples:
 
     X_train: Any
     y_train: NDArray[Any]
-    weight: NDArray[np.float64]
+    weight: Array
     X: Any
 
 

@@ -554,6 +554,7 @@ def test_perturbations_can_be_cloned_compared_and_set():
         assert twin != perturbation
         with pytest.raises(ValueError, match="scale must be finite"):
             twin.set_params(**{f"{name}__scale": -3})
+        assert twin.get_params()[f"{name}__scale"] == 3  # what is refused changes nothing
     with pytest.raises(ValueError, match=r"Perturbation has no parameter 'scale'; it has"):
         pvf.Perturbation(pvf.GaussianNoise(1)).set_params(scale=1)
     a, b = pvf.GaussianNoise(1), pvf.NominalFlip(0.1)

@@ -353,6 +353,25 @@ def test_ties_are_a_limit(trees, parts):
     assert "(last)" in limits_of(card)
 
 
+def test_a_selected_model_outside_the_rashomon_set_is_compared_with_it(result, parts):
+    """The card says that it is not among these, and counts from its own decisions."""
+    X, y = parts[1]
+    worst = int(np.argmin(result.aggregated))
+    outside = dataclasses.replace(result, best_index=worst)
+    card = pvf.model_card(outside, X=X, y=y, scoring=SCORING, epsilon=0.15)
+    members = np.flatnonzero(result.aggregated >= result.aggregated.max() - 0.15)
+    assert 1 < len(members) == card.facts["set_size"]
+    assert worst not in members
+    mine = result.models[worst].predict(X)
+    changed = np.array([result.models[q].predict(X) for q in members]) != mine
+    assert card.facts["validation_ambiguity"] == pytest.approx(changed.any(axis=0).mean())
+    assert card.facts["validation_discrepancy"] == pytest.approx(changed.mean(axis=1).max())
+    text = "| Selected model among these | no: its PVF score is lower"
+    assert f"{text}; decisions of the set's models" in card.to_markdown()
+    assert f"{text} |" in pvf.model_card(outside, epsilon=0).to_markdown()
+    assert "Selected model among these" not in pvf.model_card(result).to_markdown()
+
+
 def test_a_candidate_of_minus_infinite_score_is_outside(trees, parts):
     """The card is that of the others: the same set, aggregate and best score."""
     able = {name: trees[name] for name in ("t1", "t2", "t3")}

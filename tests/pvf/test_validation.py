@@ -39,8 +39,9 @@ from pvf import (
     perturbation_scorer,
     perturbation_validation,
 )
+from pvf._blocks import perturbed_counts
 from pvf.metrics import count_metric
-from pvf.validation import perturbed_counts, quantile_of_rows, set_seed, tied_best
+from pvf.validation import quantile_of_rows, set_seed, tied_best
 
 STRICT = Perturbation(GaussianNoise(1), missing="refuse")
 NOISE = Perturbation(GaussianNoise(0.4))

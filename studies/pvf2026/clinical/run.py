@@ -38,9 +38,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from pvf import counts
+from pvf._blocks import perturbed_counts
 from pvf._checks import check_interval
 from pvf.perturbation import GaussianNoise, Mechanism, NominalFlip, OrdinalShift, Perturbation
-from pvf.validation import is_tied_best, perturbed_counts, set_seed
+from pvf.validation import is_tied_best, set_seed
 from studies.data import datasets
 from studies.data.files import obtain
 from studies.kit.study import Settings, setting

@@ -41,8 +41,8 @@ _ERRORS = {
     "error_pvf": "errors of PVF's choice",
     "error_traditional": "errors of the traditional choice",
     "error_member": "errors of a member at random",
-    "lost": "PVF's choice wrong, traditional right",
-    "won": "PVF's choice right, traditional wrong",
+    "lost": "only PVF's choice errs",
+    "won": "only the traditional choice errs",
 }
 #: The reader's words for quantities.
 NAMES = {
@@ -253,15 +253,17 @@ def errors(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
 def _lying(
     frames: Sequence[pd.DataFrame | None],
     columns: Sequence[tuple[str, Sequence[tuple[str, dict[str, Any]]]]],
-    middle: str,
     xlabel: str,
+    *,
+    line: tuple[float, str] | None = None,
+    end: float = 1.0,
 ) -> Figure:
-    """Draw panels with a row for each problem and metric, and a dashed line at one half."""
+    """Draw panels with a row for each problem and metric, from 0 to an end, and a dashed line."""
     rows = [(problem, metric) for problem in PROBLEMS for metric in METRICS]
     place = {row: number for number, row in enumerate(rows)}
-    figure, axes = panels(
-        len(columns), titles=[title for title, _ in columns], xlabel=xlabel, size=(4.1, 5.2)
-    )
+    width = {1: 5.6, 2: 4.1, 3: 3.1}[len(columns)]
+    titles = [title for title, _ in columns]
+    figure, axes = panels(len(columns), titles=titles, xlabel=xlabel, size=(width, 5.2))
     placed = [
         frame
         if frame is None
@@ -272,30 +274,62 @@ def _lying(
     ]
     for ax, (_, shown) in zip(axes, columns, strict=True):
         for number, (label, where) in enumerate(shown):
-            shift = 0.22 * (number - (len(shown) - 1) / 2)
+            shift = 0.7 / len(shown) * (number - (len(shown) - 1) / 2)
             series(ax, placed, "row", number, label, where, shift=shift, horizontal=True)
-        ax.axvline(0.5, color="0.35", linewidth=0.8, linestyle="--", label=middle)
+        if line is not None:
+            ax.axvline(line[0], color="0.35", linewidth=0.8, linestyle="--", label=line[1])
     axes[0].set_yticks(range(len(rows)), [", ".join(row) for row in rows])
     axes[0].invert_yaxis()
-    axes[0].set_xlim(0, 1)
+    axes[0].set_xlim(0, end)
     return finished(figure, legend_columns=2)
+
+
+def in_decisions(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+    """Draw on whom members of the set decide differently: by class, and near and far."""
+    groups = {
+        "others": ("class", 0),
+        "cases": ("class", 1),
+        "nearest fifth": ("distance", 1),
+        "farthest fifth": ("distance", N_DISTANCES),
+    }
+    where = {"epsilon": EPSILON, "quantity": "conflict"}
+    shown = [
+        (name, {**where, "grouping": grouping, "group": group})
+        for name, (grouping, group) in groups.items()
+    ]
+    xlabel = "external patients with conflicting decisions (%)"
+    return _lying([estimates, reference], [("", shown)], xlabel, end=100)
+
+
+def carried(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+    """Draw the share of errors that the fifth of patients with the largest capacity carries."""
+    where = {"grouping": "capacity", "group": 0}
+    shown = [(name, {**where, "quantity": error}) for error, name in _ERRORS.items()]
+    line = (20.0, "their share of the patients")
+    xlabel = "errors carried by the fifth with the largest capacity (%)"
+    return _lying([estimates, reference], [("", shown)], xlabel, line=line, end=100)
 
 
 def ranks(
     estimates: pd.DataFrame, reference: pd.DataFrame | None, *, beside: Sequence[Any] = ()
 ) -> Figure:
-    """Draw where in the set the two choices lie, for near-best candidates and for all."""
-    titles = {EPSILON: f"candidates within {EPSILON:.0%} of the best", 1.0: "all candidates"}
+    """Draw where the two choices lie among near-best candidates and all, by two rules for ties."""
+    near = f"within {EPSILON:.0%} of the best"
+    titles = {
+        f"{near},\nfirst of the tied": (EPSILON, ""),
+        "all candidates,\nfirst of the tied": (1.0, ""),
+        f"{near},\na random one of the tied": (EPSILON, "_random"),
+    }
     methods = {"rank_pvf": "PVF", "rank_traditional": "traditional"}
     columns = [
-        (title, [(name, {"epsilon": e, "quantity": q}) for q, name in methods.items()])
-        for e, title in titles.items()
+        (title, [(name, {"epsilon": e, "quantity": q + end}) for q, name in methods.items()])
+        for title, (e, end) in titles.items()
     ]
     return _lying(
         together(estimates, reference, beside),
         columns,
-        "a member at random",
         "rank of the choice in the set: 0 in the middle, 1 at the edge",
+        line=(0.5, "a member at random"),
     )
 
 
@@ -310,6 +344,6 @@ def separations(
     return _lying(
         together(estimates, reference, beside),
         columns,
-        "tells nothing",
         "area under the ROC curve, over splits or data sets",
+        line=(0.5, "tells nothing"),
     )

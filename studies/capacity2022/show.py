@@ -1,4 +1,4 @@
-"""Figures of the chapter on Rashomon Capacity, and the words of its tables."""
+"""Figures of the chapters on Rashomon Capacity, and the words of their tables."""
 
 from __future__ import annotations
 
@@ -36,20 +36,13 @@ NAMES = {
     "mean": "mean capacity",
     "tail5": "top 5%",
     "tail1": "top 1%",
-    "tail5, paper": "top 5%, Fig. 3",
-    "tail1, paper": "top 1%, Fig. 3",
     "share": "of the possible (%)",
     "above": "above 1.01 (%)",
     "ambiguity": "ambiguity: decisions in conflict (%)",
-    "discrepancy": "discrepancy (%)",
     "n_models": "models in the set",
     "n_trained": "models trained",
     "calibration_error": "calibration error",
     "authors": "the authors'",
-    "lead": "top 5%: AWP less sampling",
-    "seconds_whole": "AWP, all persons (s)",
-    "slower": "all persons: AWP less sampling (s)",
-    "penalty": "C for 1,000 persons",
     "n_trees": "trees",
     "tied_holdout": "tied by hold-out",
     "tied_pvf": "tied by PVF",
@@ -61,9 +54,9 @@ NAMES = {
 #: Formats of the tables' numbers.
 SPECS = {
     **dict.fromkeys(("mean", "calibration_error", "change"), ".4f"),
-    **dict.fromkeys(("tail5", "tail1", "loss", "accuracy", "lead"), ".3f"),
-    **dict.fromkeys(("share", "above", "ambiguity", "discrepancy", "seconds"), ".1f"),
-    **dict.fromkeys(("n_models", "n_trained", "seconds_whole", "slower"), ".0f"),
+    **dict.fromkeys(("tail5", "tail1", "loss", "accuracy"), ".3f"),
+    **dict.fromkeys(("share", "above", "ambiguity", "seconds"), ".1f"),
+    **dict.fromkeys(("n_models", "n_trained"), ".0f"),
     **dict.fromkeys(("n_trees", "tied_holdout", "tied_pvf"), ".0f"),
     **dict.fromkeys(("contested_trees", "contested_additive"), ".1f"),
 }
@@ -201,6 +194,88 @@ def authors(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
         ax.set(xlabel="Rashomon parameter ε (nats of loss)", ylim=(0.98, 2.02), xlim=(0, 0.105))
     axes[0].set_ylabel("Mean capacity (effective classes)")
     return finished(figure, legend_columns=2)
+
+
+def leads(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+    """Draw by how much AWP exceeds sampling over epsilon: in capacity, and in time."""
+    shown = {"lead": "Top 5%: effective classes more", "slower": "All persons: seconds more"}
+    figure, axes = panels(
+        2, size=(3.7, 2.8), sharey=False, xlabel="Rashomon parameter ε (nats of loss)"
+    )
+    for ax, (quantity, text) in zip(axes, shown.items(), strict=True):
+        for number, (dataset, name) in enumerate(_DATASETS.items()):
+            where, shift = {"dataset": dataset, "quantity": quantity}, 0.001 * (2 * number - 1)
+            options: dict[str, Any] = {"shift": shift, "fmt": "os"[number] + "-"}
+            series(ax, (estimates, reference), "epsilon", number, name, where, **options)
+        ax.axhline(0, color="0.35", linewidth=0.8)
+        ax.set(ylabel=text, xlim=(0, 0.105))
+    return finished(figure)
+
+
+#: Shares of persons: in scores, and two in decisions.
+_SHARES = {"above": "scores above 1.01", "ambiguity": "ambiguity", "discrepancy": "discrepancy"}
+
+
+def in_decisions(
+    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, beside: Sequence[Any] = ()
+) -> Figure:
+    """Draw whom the networks contradict each other about, in scores and in decisions."""
+    frames = [
+        frame if frame is None else trained(frame)
+        for frame in together(estimates, reference, beside)
+    ]
+    figure, axes = panels(2, size=(3.7, 3.2), titles=list(_DATASETS.values()))
+    for ax, dataset in zip(axes, _DATASETS, strict=True):
+        for number, (way, name) in enumerate({"seeds": "sampling", "AWP": "AWP"}.items()):
+            for (quantity, words), style in zip(_SHARES.items(), ("-", "--", ":"), strict=True):
+                if (way, quantity) == ("AWP", "discrepancy"):
+                    continue  # each person has extreme models of their own
+                where = {"dataset": dataset, "training": "standardised", "quantity": quantity}
+                label, fmt = f"{name}: {words}", "os"[number] + style
+                series(ax, frames, "epsilon", number, label, where | {"way": way}, fmt=fmt)
+        ax.set(xlabel="Rashomon parameter ε (nats of loss)", ylim=(-2, 104), xlim=(0, 0.105))
+    axes[0].set_ylabel("Persons (%)")
+    return finished(figure, legend_columns=2)
+
+
+def remedies(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+    """Draw the capacity of ensembles and calibrated networks, beside those that they are of."""
+    sizes = ("2", "5", "10")
+    rows = [name for n in sizes for name in (f"single ones for {n}", f"ensembles of {n}")]
+    rows += ["as trained", "Platt", "isotonic"]
+    figure, axes = panels(
+        2, size=(3.7, 3.4), titles=list(_DATASETS.values()), xlabel="Mean capacity above 1"
+    )
+    for ax, dataset in zip(axes, _DATASETS, strict=True):
+        where = {"dataset": dataset, "training": "standardised", "epsilon": 0.05}
+        for frame, pale in zip((estimates, reference), (False, True), strict=True):
+            if frame is None:
+                continue
+            found = at(trained(frame), **where, quantity="mean").set_index("way")
+            counts = sorted(int(way.split()[0]) for way in found.index if "alone" in way)[::-1]
+            single = [f"{n} alone" for n in counts]
+            found = found.rename(index=dict(zip(single, rows[::2], strict=False))).reindex(rows)
+            above = found[["estimate", "low", "high"]] - 1
+            points(ax, above, range(len(rows)), horizontal=True, pale=pale)
+        ax.set_xlim(left=0)
+    axes[0].set_yticks(range(len(rows)), [row.split(" for")[0] for row in rows])
+    axes[0].invert_yaxis()
+    return finished(figure)
+
+
+def penalties(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+    """Draw what a logistic regression's penalty does to capacity and to decisions in conflict."""
+    shown = {"mean": "Mean capacity (effective classes)", "ambiguity": "Decisions in conflict (%)"}
+    figure, axes = panels(
+        2, size=(3.7, 2.8), sharey=False, xlabel="C for 1,000 persons: small is a strong penalty"
+    )
+    for ax, (quantity, text) in zip(axes, shown.items(), strict=True):
+        for number, (dataset, name) in enumerate(_DATASETS.items()):
+            where = {"dataset": dataset, "way": "exact", "epsilon": 0.01, "quantity": quantity}
+            fmt = "os"[number] + "-"
+            series(ax, (estimates, reference), "penalty", number, name, where, fmt=fmt)
+        ax.set(xscale="log", ylabel=text)
+    return finished(figure)
 
 
 def curves(

@@ -317,7 +317,11 @@ SIDE_BY_SIDE = Study(
     block=rule_block,
     summarise=_summary,
     estimate=rule_estimates,
-    figures={"fig-pmv-losses": show.draw_losses},
+    figures={
+        "fig-ways-lost": show.draw_lost,
+        "fig-ways-right": show.draw_right,
+        "fig-ways-losses": show.draw_losses,
+    },
     sample={"problems": ("linear",)},
     notes=(
         "Rules for choosing a learner: how often right, outside score lost against the best "

@@ -1,15 +1,18 @@
-"""Figures and tables of the PMV chapter: this run's estimates before the committed ones."""
+"""Figures and tables of the two PMV chapters: this run's estimates before the committed ones."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 
+from pvf import plotting
 from studies.kit.show import band, finished, panels, points, text_table
 
 _TITLES = {"slope": "slope of PMV", "test_accuracy": "test accuracy", "gap": "gap"}
@@ -136,6 +139,62 @@ def draw_picks(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figur
     return finished(figure)
 
 
+def draw_memorisers(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+    """Draw the slope of learners that memorise, and of others, one series a data set."""
+    figure, axes = panels(
+        1, size=(6.2, 3.0), titles=["slope of PMV"], xlabel="0 where flips are learned by heart"
+    )
+    whole = estimates if reference is None else reference
+    learners, names = (list(pd.unique(whole[key])) for key in ("learner", "dataset"))
+
+    def draw(found: pd.DataFrame, *, pale: bool) -> None:
+        for i, name in enumerate(names):
+            rows = _only(found, quantity="slope", dataset=name)
+            places = np.array([learners.index(one) for one in rows["learner"]]) + 0.2 * (i - 1)
+            label = "" if pale else name
+            points(axes[0], rows, places, series=i, label=label, horizontal=True, pale=pale)
+
+    _behind(draw, estimates, reference)
+    axes[0].set_yticks(range(len(learners)), learners)
+    axes[0].invert_yaxis()
+    return finished(figure)
+
+
+def draw_gaps(
+    estimates: pd.DataFrame,
+    reference: pd.DataFrame | None,
+    *,
+    paper: Mapping[str, float] | None = None,
+) -> Figure:
+    """Draw the unlimited tree's gap for each way to cut folds, and what the paper prints.
+
+    ``paper`` maps a data set, written with an underscore, to its gap.
+    """
+    whole = estimates if reference is None else reference
+    names = list(pd.unique(whole["dataset"]))
+    figure, axes = panels(
+        len(names), size=(3.4, 2.0), titles=names, xlabel="training less test accuracy"
+    )
+    ways = list(pd.unique(whole["folds"]))
+    for name, ax in zip(names, axes, strict=True):
+
+        def draw(found: pd.DataFrame, *, pale: bool, ax: Axes = ax, name: str = name) -> None:
+            rows = runs_shown(_only(found, dataset=name))
+            places = [ways.index(one) for one in rows["folds"]]
+            label = "ours, committed" if pale else "ours, this run"
+            points(ax, rows, places, label=label, horizontal=True, pale=pale)
+
+        _behind(draw, estimates, reference)
+        printed = (paper or {}).get(name.replace("-", "_"))
+        if printed is not None:
+            orange = plotting.PALETTE[1]
+            ax.plot(printed, -0.25, "D", color=orange, markersize=5, label="the paper")
+        ax.set(xlim=(0, 0.25), ylim=(-0.5, len(ways) - 0.5))
+    axes[0].set_yticks(range(len(ways)), [f"folds {way}" for way in ways])
+    axes[0].invert_yaxis()
+    return finished(figure)
+
+
 def draw_depths(
     estimates: pd.DataFrame,
     reference: pd.DataFrame | None,
@@ -250,6 +309,18 @@ def kind_means(estimates: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"estimate": mean, **ends, "unit": ""}).reset_index()
 
 
+def glued_means(estimates: pd.DataFrame) -> dict[str, float]:
+    """Return the means that the chapter's text names, in percent, by kind, rule and quantity."""
+    words = {"right": "right", "regret accuracy": "lost", "regret F1": "lost_f1"}
+    means = kind_means(estimates)
+    found = {
+        f"{row.kind}_{row.rule}_{words[row.quantity]}": float(100 * row.estimate)
+        for row in means[means["quantity"].isin(words)].itertuples()
+    }
+    named = {re.sub("[ -]", "_", name): value for name, value in found.items()}
+    return named | {"n_rules": float(estimates["n"].iloc[0])}
+
+
 def draw_losses(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
     """Draw how much outside score each rule's choice loses against the best candidate."""
     scales = {"accuracy": 100, "F1": 100, "IE": 1}
@@ -278,4 +349,50 @@ def draw_losses(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figu
         ax.set_xlabel("lost outside")
     axes[0].set_yticks(range(len(rules)), rules)
     axes[0].invert_yaxis()
+    return finished(figure)
+
+
+#: From white to the blue of the palette: lightness alone tells cells apart.
+_PALE_TO_DARK = LinearSegmentedColormap.from_list("pale to dark", ["white", plotting.PALETTE[0]])
+
+_IN_A_CELL: dict[str, Any] = {"ha": "center", "va": "center", "size": 7.5, "linespacing": 1.1}
+
+
+def draw_lost(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+    """Draw the outside accuracy that each rule's choice loses, problem by problem."""
+    return _heat_map(estimates, reference, "regret accuracy", "accuracy lost (points)", ".1f")
+
+
+def draw_right(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+    """Draw how often each rule is right, problem by problem."""
+    return _heat_map(estimates, reference, "right", "right (% of choices)", ".0f")
+
+
+def _heat_map(
+    estimates: pd.DataFrame, reference: pd.DataFrame | None, quantity: str, title: str, spec: str
+) -> Figure:
+    """Draw rules × problems: the full results, and in a cell's last line those of a smaller run."""
+    full = _only(estimates if reference is None else reference, quantity=quantity)
+    own = _only(estimates, quantity=quantity).set_index(["problem", "rule"])["estimate"]
+    own = {} if own.to_list() == full["estimate"].to_list() else own.to_dict()
+    rules, problems = (list(pd.unique(full[key])) for key in ("rule", "problem"))
+    values = 100 * full.pivot_table("estimate", "rule", "problem")
+    shade = PowerNorm(0.5, vmin=0, vmax=float(values.to_numpy().max()))
+    figure, (ax,) = panels(1, size=(1.2 + 0.66 * len(problems), 0.6 + 0.47 * len(rules)))
+    ax.imshow(values.loc[rules, problems], cmap=_PALE_TO_DARK, norm=shade, aspect="auto")
+    for row in full.itertuples():
+        error = 100 * max(row.high - row.estimate, row.estimate - row.low)
+        lines = [f"{100 * row.estimate:{spec}}", f"±{error:{spec}}"]
+        if (row.problem, row.rule) in own:
+            lines.append(f"run {100 * own[row.problem, row.rule]:{spec}}")
+        ax.annotate(
+            "\n".join(lines),
+            (problems.index(row.problem), rules.index(row.rule)),
+            color="white" if shade(100 * row.estimate) > 0.7 else "black",
+            **_IN_A_CELL,
+        )
+    ax.set_xticks(range(len(problems)), [re.sub("[ -]", "\n", name) for name in problems])
+    ax.set_yticks(range(len(rules)), rules)
+    ax.tick_params(length=0)
+    ax.set_title(title)
     return finished(figure)

@@ -251,8 +251,59 @@ def test_figures_draw_the_run_before_the_reference():
         assert all(ax.has_data() for ax in awp.figure(label, beside=beside).axes)
     assert len(networks.figure("fig-rashomon-epochs").axes[0].containers) == 4
     greedy = committed_run(GREEDY, repetition=0)
-    assert len(greedy.figure("fig-rashomon-greedy").axes[0].containers) == 6
+    assert len(greedy.figure("fig-bridge-greedy").axes[0].containers) == 6
     assert len(CHECKS.figures["fig-rashomon-simplex"]().axes) == 3
+
+
+def mean_on_compas(estimates, ways):
+    """Return the mean capacity above 1 that ways have on COMPAS at ε = 0.05."""
+    where = {"dataset": "compas", "training": "standardised", "epsilon": 0.05, "quantity": "mean"}
+    found = show.at(show.trained(estimates), **where).set_index("way")["estimate"]
+    return pytest.approx((found[ways] - 1).tolist())
+
+
+def test_remedies_stand_below_what_they_are_compared_with():
+    """A row has its estimate, pale ones the committed, also where a run has fewer networks."""
+    networks = committed_run(NETWORKS, repetition=0)
+    ways = ["50 alone", "ensembles of 2", "20 alone", "ensembles of 5", "10 alone"]
+    ways += ["ensembles of 10", "as trained", "Platt", "isotonic"]
+    axes = networks.figure("fig-rashomon-remedies").axes
+    shown = [label.get_text() for label in axes[0].get_yticklabels()]
+    assert shown == ["single ones" if "alone" in way else way for way in ways]
+    for frame, alpha in ((networks.estimates, 1), (networks.reference, 0.35)):
+        drawn = [line for line in axes[1].lines if line.get_alpha() == alpha]
+        assert any(list(line.get_xdata()) == mean_on_compas(frame, ways) for line in drawn)
+    fewer = networks.estimates.replace({"way": {"50 alone": "5 alone", "20 alone": "2 alone"}})
+    fewer = fewer[fewer["way"] != "10 alone"]
+    line = NETWORKS.figures["fig-rashomon-remedies"](fewer, None).axes[1].lines[0]
+    ways = ["5 alone", "ensembles of 2", "2 alone", "ensembles of 5"]
+    assert list(line.get_xdata()[:4]) == mean_on_compas(fewer, ways)
+
+
+@pytest.mark.parametrize(
+    ("study", "label", "quantity", "where"),
+    [
+        (AUTHORS, "fig-rashomon-leads", "lead", {}),
+        (LOGISTIC, "fig-rashomon-penalties", "mean", {"way": "exact", "epsilon": 0.01}),
+    ],
+    ids=["leads", "penalties"],
+)
+def test_lines_are_the_runs_estimates(study, label, quantity, where):
+    """The left panel has a line for Adult and one for COMPAS, in the order of the axis."""
+    run = committed_run(study, repetition=0)
+    lines = [line for line in run.figure(label).axes[0].lines if line.get_alpha() == 1]
+    for dataset in ("adult", "compas"):
+        rows = show.at(run.estimates, quantity=quantity, dataset=dataset, **where)
+        rows = rows.sort_values("penalty" if study is LOGISTIC else "epsilon")
+        assert any(list(line.get_ydata()) == rows["estimate"].tolist() for line in lines)
+
+
+def test_decisions_are_of_the_last_epoch():
+    """Each share has one point for each ε; discrepancy is of sampling alone."""
+    networks, awp = (committed_run(study, repetition=0) for study in (NETWORKS, AWP))
+    figure = awp.figure("fig-rashomon-decisions", beside=[networks])
+    lines = [line for line in figure.axes[1].lines if line.get_alpha() == 1]
+    assert [len(line.get_xdata()) for line in lines] == [4] * 5
 
 
 def test_without_pytorch_awp_shows_the_committed_results(monkeypatch):

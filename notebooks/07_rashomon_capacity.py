@@ -16,8 +16,8 @@
 #
 # **Answer.** Training again hides most of it: where we know what there is, a hundred seeds find
 # {glue:text}`rashomon_known_seeds:.0f`% of it, and perturbing the weights of one model (AWP)
-# {glue:text}`rashomon_known_awp:.0f`%. On the paper's data AWP also finds more, for sure on COMPAS, and
-# takes longer the more persons it is asked about.
+# {glue:text}`rashomon_known_awp:.0f`%. On the paper's data AWP finds more too, clearly so on COMPAS
+# alone, and takes longer the more persons it is asked about.
 
 # %% tags=["parameters"]
 n_sets = 100  # random sets for each number of classes

@@ -14,10 +14,10 @@
 # Rashomon set; neither paper looks at them as one. About which patients do such candidates contradict
 # each other?
 #
-# **Answer.** About patients near the boundary, and about cases more than others: on breast cancer the
-# decisions conflict for {glue:text}`bridge_near:.0f`% of the fifth nearest to it, and for
-# {glue:text}`bridge_far:.0f`% of the farthest. Whoever chooses, these patients carry the errors: the
-# fifth with the most conflict has {glue:text}`bridge_breast_carried:.0f`% of them there, and
+# **Answer.** Those near the boundary do, and cases more than others: on breast cancer good trees
+# disagree about {glue:text}`bridge_near:.0f`% of the nearest fifth, and about
+# {glue:text}`bridge_far:.0f`% of the farthest. The fifth with the most conflict has
+# {glue:text}`bridge_breast_carried:.0f`% of all errors there, and
 # {glue:text}`bridge_cervical_carried:.0f`% on cervical cancer.
 
 # %% tags=["parameters"]

@@ -134,7 +134,7 @@ checks.figure("fig-rashomon-simplex")
 # column is the capacity of the decisions, where each score is replaced by its largest class.
 
 # %% table="The paper’s own examples: capacity of the scores, and of the decisions."
-from studies.capacity2022.show import NAMES, SPECS, at, missing_data, trained
+from studies.capacity2022.show import NAMES, SPECS, at, trained
 
 values = ["models", "in scores", "in decisions"]
 shown = at(checks.estimates, classes=0, quantity=values)
@@ -335,7 +335,7 @@ awp.figure("fig-rashomon-tails", beside=[networks])
 #
 # {numref}`fig-rashomon-curves` shows everybody.
 
-# %% mystnb={"figure": {"name": "fig-rashomon-curves", "caption": "Cumulative distribution of the capacity over persons; band: 95% t interval over five splits."}, "image": {"alt": "Two panels. The curves of AWP move to the right with ε, up to two classes for some; the dotted curve of sampling rises steeply at one."}}
+# %% mystnb={"figure": {"name": "fig-rashomon-curves", "caption": "Cumulative distribution of the capacity over persons; bars: 95% t intervals over five splits."}, "image": {"alt": "Two panels. The curves of AWP move to the right with ε, up to two classes for some; the dotted curve of sampling rises steeply at one."}}
 awp.figure("fig-rashomon-curves", beside=[networks])
 
 # %% [markdown]
@@ -421,12 +421,13 @@ names = ["capacity_checks", *(run.study.name for run in parts.values())]
 show(provenance_table(*names), "rashomon-provenance")
 
 # %% [markdown]
-# Two more data sets of the paper are not to be had here.
-
-# %% table="Data sets of the paper that are missing here."
-show(missing_data(), "rashomon-missing")
-
-# %% [markdown]
+# Two more data sets of the paper are not to be had here. HSLS:09 is the public-use student file of the
+# US National Center for Education Statistics, which has to be asked for, and the authors' imputed copy
+# is not published; with `studies.data.datasets.load_hsls()` all of this chapter would run on it.
+# CIFAR-10 takes 60,000 pictures of ten classes, a pretrained VGG16 and the graphics card to perturb
+# it; `pvf.perturb_scores` and `pvf.rashomon_capacity` take any number of classes, and
+# `studies.data.datasets.load_cifar10()` says how to get the pictures.
+#
 # Intervals here speak of new splits of the same data. Times are those of one machine, which also did
 # other work.
 

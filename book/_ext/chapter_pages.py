@@ -12,7 +12,6 @@ from html import escape
 from claims_page import verdict_chips
 from docutils import nodes
 from sphinx.application import Sphinx
-from sphinx.environment import BuildEnvironment
 
 OPEN = ("Why", "So what", "In code", "Verdicts", "Exercise")
 GLOSSARY = "book/notation"
@@ -46,10 +45,9 @@ def lay_out(_: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Fold a chapter's details, gather its code, and number its tables."""
     if not docname.startswith("book/chapters/"):
         return
-    stem, number = docname.rsplit("/", maxsplit=1)[-1], _number(docname)
-    _caption(doctree, number)
-    if number:
-        doctree.next_node(nodes.title).insert(0, nodes.Text(f"{number} "))
+    stem = docname.rsplit("/", maxsplit=1)[-1]
+    numbered = stem[:2].isdecimal() and int(stem[:2]) < 90  # tools have no number
+    _caption(doctree, f"{int(stem[:2])}." if numbered else "")
     sections = [node for node in doctree.findall(nodes.section) if node.parent.parent is doctree]
     names = {section: section.next_node(nodes.title).astext() for section in sections}
     if "In code" not in names.values():
@@ -62,19 +60,6 @@ def lay_out(_: Sphinx, doctree: nodes.document, docname: str) -> None:
             _fold(section, VERDICTS)
             section.insert(1, _raw(verdict_chips(stem)))
     sections[-1].parent += [_raw(FOLDED.format(CODE)), *code, _raw(UNFOLDED)]
-
-
-def _number(docname: str) -> str:
-    """Return a chapter's number with its full stop; tools and other pages have none."""
-    found = re.match(r"book/chapters/0*(\d+)_", docname)
-    return f"{found[1]}." if found and int(found[1]) < 90 else ""
-
-
-def number_chapters(_: Sphinx, env: BuildEnvironment) -> None:
-    """Put the number of each chapter before its title in the side bar."""
-    for docname, contents in env.tocs.items():
-        if number := _number(docname):
-            contents.next_node(nodes.reference).insert(0, nodes.Text(f"{number} "))
 
 
 def _raw(text: str) -> nodes.raw:
@@ -132,7 +117,6 @@ def _with_true_minus(cell: re.Match[str]) -> str:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.connect("env-updated", number_chapters)
     app.connect("doctree-resolved", lay_out)
     app.connect("doctree-resolved", explain_terms)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -16,8 +16,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from studies.capacity2022.bridge import METRICS, N_CAPACITIES, N_DISTANCES, PROBLEMS
-from studies.capacity2022.show import at, series, together
+from studies.capacity2022.bridge import N_CAPACITIES, N_DISTANCES, PROBLEMS
+from studies.capacity2022.show import together
+from studies.kit.dots import Columns, Frames, at, dot_rows, series
 from studies.kit.estimates import mean_estimates, single_run_range
 from studies.kit.show import finished, panels
 
@@ -250,64 +251,34 @@ def errors(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
     )
 
 
-def _lying(
-    frames: Sequence[pd.DataFrame | None],
-    columns: Sequence[tuple[str, Sequence[tuple[str, dict[str, Any]]]]],
-    xlabel: str,
-    *,
-    line: tuple[float, str] | None = None,
-    end: float = 1.0,
-) -> Figure:
-    """Draw panels with a row for each problem and metric, from 0 to an end, and a dashed line."""
-    rows = [(problem, metric) for problem in PROBLEMS for metric in METRICS]
-    place = {row: number for number, row in enumerate(rows)}
-    width = {1: 5.6, 2: 4.1, 3: 3.1}[len(columns)]
-    titles = [title for title, _ in columns]
-    figure, axes = panels(len(columns), titles=titles, xlabel=xlabel, size=(width, 5.2))
-    placed = [
-        frame
-        if frame is None
-        else frame.assign(
-            row=[place[key] for key in zip(frame["problem"], frame["metric"], strict=True)]
-        )
-        for frame in frames
-    ]
-    for ax, (_, shown) in zip(axes, columns, strict=True):
-        for number, (label, where) in enumerate(shown):
-            shift = 0.7 / len(shown) * (number - (len(shown) - 1) / 2)
-            series(ax, placed, "row", number, label, where, shift=shift, horizontal=True)
-        if line is not None:
-            ax.axvline(line[0], color="0.35", linewidth=0.8, linestyle="--", label=line[1])
-    axes[0].set_yticks(range(len(rows)), [", ".join(row) for row in rows])
-    axes[0].invert_yaxis()
-    axes[0].set_xlim(0, end)
-    return finished(figure, legend_columns=2)
+_KEYS = ("problem", "metric")
 
 
 def in_decisions(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
     """Draw on whom members of the set decide differently: by class, and near and far."""
-    groups = {
-        "others": ("class", 0),
-        "cases": ("class", 1),
-        "nearest fifth": ("distance", 1),
-        "farthest fifth": ("distance", N_DISTANCES),
-    }
+    groups = {"others": ("class", 0), "cases": ("class", 1)}
+    groups |= {"nearest fifth": ("distance", 1), "farthest fifth": ("distance", N_DISTANCES)}
     where = {"epsilon": EPSILON, "quantity": "conflict"}
-    shown = [
-        (name, {**where, "grouping": grouping, "group": group})
+    shown = {
+        name: {**where, "grouping": grouping, "group": group}
         for name, (grouping, group) in groups.items()
-    ]
+    }
     xlabel = "external patients with conflicting decisions (%)"
-    return _lying([estimates, reference], [("", shown)], xlabel, end=100)
+    return _lying([estimates, reference], {"": shown}, xlabel, xlim=(0, 100), width=5.6)
 
 
 def carried(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
     """Draw the share of errors that the fifth of patients with the largest capacity carries."""
     where = {"grouping": "capacity", "group": 0}
-    shown = [(name, {**where, "quantity": error}) for error, name in _ERRORS.items()]
-    line = (20.0, "their share of the patients")
+    shown = {name: {**where, "quantity": error} for error, name in _ERRORS.items()}
+    options = {"line": (20.0, "their share of the patients"), "xlim": (0, 100), "width": 5.6}
     xlabel = "errors carried by the fifth with the largest capacity (%)"
-    return _lying([estimates, reference], [("", shown)], xlabel, line=line, end=100)
+    return _lying([estimates, reference], {"": shown}, xlabel, **options)
+
+
+def _lying(frames: Frames, columns: Columns, xlabel: str, **options: Any) -> Figure:
+    """Draw panels with a row for each problem and metric."""
+    return finished(dot_rows(frames, _KEYS, columns, xlabel, **options)[0], legend_columns=2)
 
 
 def ranks(
@@ -320,30 +291,25 @@ def ranks(
         "all candidates,\nfirst of the tied": (1.0, ""),
         f"{near},\na random one of the tied": (EPSILON, "_random"),
     }
-    methods = {"rank_pvf": "PVF", "rank_traditional": "traditional"}
-    columns = [
-        (title, [(name, {"epsilon": e, "quantity": q + end}) for q, name in methods.items()])
+    methods = {"PVF": "rank_pvf", "traditional": "rank_traditional"}
+    columns = {
+        title: {name: {"epsilon": e, "quantity": q + end} for name, q in methods.items()}
         for title, (e, end) in titles.items()
-    ]
-    return _lying(
-        together(estimates, reference, beside),
-        columns,
-        "rank of the choice in the set: 0 in the middle, 1 at the edge",
-        line=(0.5, "a member at random"),
-    )
+    }
+    frames = together(estimates, reference, beside)
+    xlabel = "rank of the choice in the set: 0 in the middle, 1 at the edge"
+    return _lying(frames, columns, xlabel, line=(0.5, "a member at random"), xlim=(0, 1))
 
 
 def separations(
     estimates: pd.DataFrame, reference: pd.DataFrame | None, *, beside: Sequence[Any] = ()
 ) -> Figure:
     """Draw the areas under the curve for both outcomes."""
-    columns = [
-        (title, [(name, {"quantity": f"{outcome}: {p}"}) for p, name in _PREDICTORS.items()])
+    columns = {
+        title: {name: {"quantity": f"{outcome}: {p}"} for p, name in _PREDICTORS.items()}
         for outcome, title in _OUTCOMES.items()
-    ]
-    return _lying(
-        together(estimates, reference, beside),
-        columns,
-        "area under the ROC curve, over splits or data sets",
-        line=(0.5, "tells nothing"),
-    )
+    }
+    frames = together(estimates, reference, beside)
+    xlabel = "area under the ROC curve, over splits or data sets"
+    options = {"line": (0.5, "tells nothing"), "xlim": (0, 1), "width": 4.1}
+    return _lying(frames, columns, xlabel, **options)

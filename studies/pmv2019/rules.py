@@ -318,8 +318,8 @@ SIDE_BY_SIDE = Study(
     summarise=_summary,
     estimate=rule_estimates,
     figures={
-        "fig-ways-lost": show.draw_lost,
-        "fig-ways-right": show.draw_right,
+        "fig-ways-lost": partial(show.draw_grid, "regret accuracy"),
+        "fig-ways-right": partial(show.draw_grid, "right"),
         "fig-ways-losses": show.draw_losses,
     },
     sample={"problems": ("linear",)},

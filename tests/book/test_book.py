@@ -356,13 +356,13 @@ def test_each_chapter_says_how_it_was_made(built_book, stem):
 
 
 @pytest.mark.parametrize("stem", [s for s in source_stems(REPOSITORY) if int(s[:2]) < 90])
-def test_chapter_has_its_number_in_the_side_bar_and_in_its_title(built_book, stem):
-    """The number that the ledger and the tables use is the file's, on every page alike."""
-    number, folder = int(stem[:2]), built_book.html / "book"
-    side = (folder / "intro.html").read_text(encoding="utf-8")
-    assert re.search(rf'href="chapters/{stem}\.html">\s*{number}\. \w', side)
-    page = (folder / "chapters" / f"{stem}.html").read_text(encoding="utf-8")
-    assert re.search(rf"<h1>{number}\. \w", page)
+def test_chapter_stands_in_the_side_bar_with_its_number(built_book, stem):
+    """The number that the ledger and the tables use is the file's; the title is the notebook's."""
+    source = (REPOSITORY.notebooks / f"{stem}.py").read_text(encoding="utf-8")
+    title = re.search(r"^# # (.+)$", source, re.MULTILINE).group(1)
+    page = (built_book.html / "book" / "intro.html").read_text(encoding="utf-8")
+    shown = re.search(rf'href="chapters/{stem}\.html">\s*(.*?)\s*</a>', page, re.DOTALL).group(1)
+    assert shown == f"{int(stem[:2])}. {title}"
 
 
 def test_internal_links_and_anchors_resolve(built_book):

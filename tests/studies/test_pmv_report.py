@@ -179,7 +179,7 @@ def test_grid_of_rules_prints_the_full_results_and_the_runs():
     reference = SIDE_BY_SIDE.estimate(SIDE_BY_SIDE.committed()[0])
     own = reference[reference["problem"] == "moon"]
     own = own.assign(estimate=own["estimate"] + 0.5)
-    figure = show.draw_lost(own, reference)
+    figure = show.draw_grid("regret accuracy", own, reference)
     rules, problems = (
         [label.get_text() for label in labels]
         for labels in (figure.axes[0].get_yticklabels(), figure.axes[0].get_xticklabels())
@@ -197,7 +197,8 @@ def test_grid_of_rules_prints_the_full_results_and_the_runs():
             [f"run {100 * row.estimate + 50:.1f}"] if row.problem == "moon" else []
         )
     assert {
-        len(text.get_text().splitlines()) for text in show.draw_lost(own, own).axes[0].texts
+        len(text.get_text().splitlines())
+        for text in show.draw_grid("regret accuracy", own, own).axes[0].texts
     } == {2}
     plt.close("all")
 
@@ -211,17 +212,6 @@ def test_gaps_stand_beside_the_papers():
         (diamond,) = (line for line in ax.lines if line.get_marker() == "D")
         assert diamond.get_xdata()[0] == numbers[name]
     plt.close("all")
-
-
-def test_glued_means_are_those_of_the_kinds():
-    """The chapter's percentages are the means over problems of one kind."""
-    reference = SIDE_BY_SIDE.estimate(SIDE_BY_SIDE.committed()[0])
-    means = reference[reference["quantity"] == "regret F1"]
-    means = means[means["problem"].isin(["breast-cancer", "cervical-cancer"])]
-    mean = means[means["rule"] == "PVF F1"]["estimate"].mean()
-    found = show.glued_means(reference)
-    assert found["clinical_PVF_F1_lost_f1"] == pytest.approx(100 * mean)
-    assert found["n_rules"] == 20
 
 
 def test_table_beside_paper_holds_ours_and_the_papers():

@@ -192,7 +192,7 @@ def authors(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
     figure, axes = _tails((estimates, reference), ways, "authors")
     for ax, dataset in zip(axes, _DATASETS, strict=True):
         for color, way in zip(plotting.PALETTE, ways, strict=False):
-            read = at(printed, dataset=dataset, way=way)
+            read = at(printed, dataset=dataset, way=way, quantity=["tail1", "tail5"])
             ax.plot(read["epsilon"], read["estimate"], "x", color=color)
     return finished(figure, legend_columns=2)
 

@@ -208,7 +208,7 @@ show(text_table(ranges, "dataset", "method", spec=".0f"), "ways-picked-depths")
 # The paper has 2 by PMV and 3 by grid search on the breast data, 5 and 7 on Adult.
 # {numref}`fig-ways-depths` shows how flat the slope is around its peak.
 
-# %% mystnb={"figure": {"name": "fig-ways-depths", "caption": "Above: slope of PMV over the depth of the tree, mean of this run with its interval, and where 95% of the committed runs fall. Below: which depths this run picks."}, "image": {"alt": "For each data set two panels. The slope rises to a flat top at small depths and falls for deep trees. The depths picked by PMV and by grid search are spread over several values on the small data."}}
+# %% mystnb={"figure": {"name": "fig-ways-depths", "caption": "Above: slope of PMV over the depth of the tree, mean of this run with its interval, and where 95% of the committed runs fall (pale). Below: which depths this run picks."}, "image": {"alt": "For each data set two panels. The slope rises to a flat top at small depths and falls for deep trees. The depths picked by PMV and by grid search are spread over several values on the small data."}}
 depths.figure("fig-ways-depths", grid=grid.estimates)
 
 # %%
@@ -275,7 +275,7 @@ show(percent_table(levels, "dataset"), "ways-levels")
 # %% [markdown]
 # {numref}`fig-ways-curves` shows the curves to which the lines are fitted.
 
-# %% mystnb={"figure": {"name": "fig-ways-curves", "caption": "Training accuracy over the share of flipped labels for trees of five depths: mean of this run with its interval, and where 95% of the committed runs fall."}, "image": {"alt": "A panel for each data set. Shallow trees fall on straight lines; a tree of depth 20 stays at one on the small data and falls on a bent curve on Adult."}}
+# %% mystnb={"figure": {"name": "fig-ways-curves", "caption": "Training accuracy over the share of flipped labels for trees of five depths: mean of this run with its interval, and where 95% of the committed runs fall (pale)."}, "image": {"alt": "A panel for each data set. Shallow trees fall on straight lines; a tree of depth 20 stays at one on the small data and falls on a bent curve on Adult."}}
 depths.figure("fig-ways-curves")
 
 # %% [markdown]

@@ -39,7 +39,7 @@ sizes["n_datasets"] = n_bridge_datasets
 breast, cervical, synthetic = (study.run(**sizes) for study in SETS.values())
 patients = PATIENTS.run(**sizes)
 
-# %% mystnb={"figure": {"name": "fig-bridge-conflicts", "caption": "Mean Rashomon Capacity of external patients over the candidates within 10% of the best F1 in validation, by fifths of the distance to a boundary that is no candidate's, and by class. The scales differ. Full results, with 95% t intervals over repetitions."}, "image": {"alt": "Five panels. In the clinical problems and the two separable synthetic ones the capacity falls from the patients near the boundary to those far from it; where the clusters overlap most it is nearly 1 everywhere. Cases have a larger capacity than others."}}
+# %% mystnb={"figure": {"name": "fig-bridge-conflicts", "caption": "Mean Rashomon Capacity of external patients over the candidates within 10% of the best F1 in validation, by fifths of the distance to a boundary that is no candidate's, and by class. The scales differ. 95% t intervals over repetitions; pale: the committed results."}, "image": {"alt": "Five panels. In the clinical problems and the two separable synthetic ones the capacity falls from the patients near the boundary to those far from it; where the clusters overlap most it is nearly 1 everywhere. Cases have a larger capacity than others."}}
 patients.figure("fig-bridge-conflicts")
 
 # %% [markdown]
@@ -136,7 +136,7 @@ breast.figure("fig-bridge-ranks", beside=[cervical, synthetic])
 # capacity share their places evenly), and count the errors of each choice in each tenth
 # ({numref}`fig-bridge-errors`).
 
-# %% mystnb={"figure": {"name": "fig-bridge-errors", "caption": "Share of all external errors that each tenth of patients by capacity carries, candidates chosen and sets formed by F1; the first of tied candidates is taken. Full results, with 95% intervals from resampled repetitions."}, "image": {"alt": "Five panels. On the breast-cancer data the upper four tenths carry nearly all errors; on the cervical-cancer data and for separable clusters the last two carry more than their share; for overlapping clusters all tenths carry a tenth. Errors of PVF alone are concentrated in the last tenths everywhere."}}
+# %% mystnb={"figure": {"name": "fig-bridge-errors", "caption": "Share of all external errors that each tenth of patients by capacity carries, candidates chosen and sets formed by F1; the first of tied candidates is taken. 95% intervals from resampled repetitions; pale: the committed results."}, "image": {"alt": "Five panels. On the breast-cancer data the upper four tenths carry nearly all errors; on the cervical-cancer data and for separable clusters the last two carry more than their share; for overlapping clusters all tenths carry a tenth. Errors of PVF alone are concentrated in the last tenths everywhere."}}
 patients.figure("fig-bridge-errors")
 
 # %% [markdown]
@@ -155,7 +155,7 @@ patients.figure("fig-bridge-carried")
 # ({numref}`fig-bridge-separation`)? Beside it stand the capacity on the external patients, which
 # nobody has in practice, and the plain number of candidates in the set.
 
-# %% mystnb={"figure": {"name": "fig-bridge-separation", "caption": "How well the capacity of the set (candidates within 10% of the best in validation) and its size tell splits in which the methods' choices differ: area under the ROC curve, with 95% intervals from resampled repetitions. Left: the first of the tied candidates differ. Right: PVF's choice has a lower validation score than the traditional one. Full results; rows without an interval have no such split."}, "image": {"alt": "Two panels with a row for each problem and metric. On the left most areas lie between 0.55 and 0.8, those of the number of candidates as high as those of the capacity; on the right they scatter around one half."}}
+# %% mystnb={"figure": {"name": "fig-bridge-separation", "caption": "How well the capacity of the set (candidates within 10% of the best in validation) and its size tell splits in which the methods' choices differ: area under the ROC curve, with 95% intervals from resampled repetitions. Left: the first of the tied candidates differ. Right: PVF's choice has a lower validation score than the traditional one. Pale: the committed results; rows without an interval have no such split."}, "image": {"alt": "Two panels with a row for each problem and metric. On the left most areas lie between 0.55 and 0.8, those of the number of candidates as high as those of the capacity; on the right they scatter around one half."}}
 breast.figure("fig-bridge-separation", beside=[cervical, synthetic])
 
 # %% [markdown]

@@ -267,7 +267,7 @@ def draw_losses(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figu
 #: From white to the blue of the palette: lightness alone tells cells apart.
 _PALE_TO_DARK = LinearSegmentedColormap.from_list("pale to dark", ["white", plotting.PALETTE[0]])
 
-_IN_A_CELL: dict[str, Any] = {"ha": "center", "va": "center", "size": 7.5, "linespacing": 1.1}
+_IN_A_CELL: dict[str, Any] = {"ha": "center", "va": "center", "size": 8, "linespacing": 1.05}
 
 
 #: What a grid shows, and the format of its numbers.

@@ -84,7 +84,7 @@ NETWORKS = Study(
     block=run.network_block,
     summarise=_rounded,
     estimate=run.by_split,
-    figures={"fig-rashomon-epochs": show.epochs},
+    figures={"fig-rashomon-epochs": show.epochs, "fig-rashomon-remedies": show.remedies},
     claims={"RC-10": _of_several_tables},
     sample={"n_repetitions": 1},
     notes=(
@@ -102,6 +102,7 @@ LOGISTIC = Study(
     block=searches.logistic_block,
     summarise=_rounded,
     estimate=run.by_split,
+    figures={"fig-rashomon-penalties": show.penalties},
     sample={"n_repetitions": 1},
     notes=(
         "Rashomon Capacity around one logistic regression, as four ways find it: one row for "
@@ -117,7 +118,7 @@ GREEDY = Study(
     block=run.greedy_block,
     summarise=_rounded,
     estimate=run.greedy_estimates,
-    figures={"fig-rashomon-greedy": show.greedy},
+    figures={"fig-bridge-greedy": show.greedy},
     sample={"n_repetitions": 1},
     notes=(
         "How much of the capacity of a set of networks on COMPAS a few of them keep: one row "
@@ -137,6 +138,7 @@ AWP = Study(
         "fig-rashomon-costs": show.costs,
         "fig-rashomon-tails": show.tails,
         "fig-rashomon-curves": show.curves,
+        "fig-rashomon-decisions": show.in_decisions,
     },
     sample={"n_repetitions": 1},
     notes=(
@@ -154,7 +156,7 @@ AUTHORS = Study(
     block=authors.authors_block,
     summarise=authors.authors_summary,
     estimate=authors.authors_estimates,
-    figures={"fig-rashomon-authors": show.authors},
+    figures={"fig-rashomon-authors": show.authors, "fig-rashomon-leads": show.leads},
     claims=dict.fromkeys(("RC-6", "RC-7", "RC-8"), _of_several_tables),
     notes=(
         "Rashomon Capacity on Adult and COMPAS with the networks, training, seeds and splits of "
@@ -171,7 +173,7 @@ NEAR = Study(
     block=near_optimal.near_block,
     summarise=_to_four,
     estimate=near_optimal.near_estimates,
-    figures={"fig-rashomon-near": show.near_optimal},
+    figures={"fig-bridge-near": show.near_optimal},
     sample={"n_repetitions": 1},
     notes=(
         "All near-optimal trees of depth three, listed with tree-praxis, and all near-optimal "
@@ -218,6 +220,8 @@ PATIENTS = Study(
     figures={
         "fig-bridge-conflicts": bridge_show.conflicts,
         "fig-bridge-errors": bridge_show.errors,
+        "fig-bridge-decisions": bridge_show.in_decisions,
+        "fig-bridge-carried": bridge_show.carried,
     },
     sample={"n_repetitions": 1, "n_datasets": 10},
     notes=(

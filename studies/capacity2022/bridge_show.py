@@ -16,8 +16,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from studies.capacity2022.bridge import METRICS, N_CAPACITIES, N_DISTANCES, PROBLEMS
-from studies.capacity2022.show import at, series, together
+from studies.capacity2022.bridge import N_CAPACITIES, N_DISTANCES, PROBLEMS
+from studies.capacity2022.show import together
+from studies.kit.dots import Columns, Frames, at, dot_rows, series
 from studies.kit.estimates import mean_estimates, single_run_range
 from studies.kit.show import finished, panels
 
@@ -41,8 +42,8 @@ _ERRORS = {
     "error_pvf": "errors of PVF's choice",
     "error_traditional": "errors of the traditional choice",
     "error_member": "errors of a member at random",
-    "lost": "PVF's choice wrong, traditional right",
-    "won": "PVF's choice right, traditional wrong",
+    "lost": "only PVF's choice errs",
+    "won": "only the traditional choice errs",
 }
 #: The reader's words for quantities.
 NAMES = {
@@ -250,66 +251,65 @@ def errors(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
     )
 
 
-def _lying(
-    frames: Sequence[pd.DataFrame | None],
-    columns: Sequence[tuple[str, Sequence[tuple[str, dict[str, Any]]]]],
-    middle: str,
-    xlabel: str,
-) -> Figure:
-    """Draw panels with a row for each problem and metric, and a dashed line at one half."""
-    rows = [(problem, metric) for problem in PROBLEMS for metric in METRICS]
-    place = {row: number for number, row in enumerate(rows)}
-    figure, axes = panels(
-        len(columns), titles=[title for title, _ in columns], xlabel=xlabel, size=(4.1, 5.2)
-    )
-    placed = [
-        frame
-        if frame is None
-        else frame.assign(
-            row=[place[key] for key in zip(frame["problem"], frame["metric"], strict=True)]
-        )
-        for frame in frames
-    ]
-    for ax, (_, shown) in zip(axes, columns, strict=True):
-        for number, (label, where) in enumerate(shown):
-            shift = 0.22 * (number - (len(shown) - 1) / 2)
-            series(ax, placed, "row", number, label, where, shift=shift, horizontal=True)
-        ax.axvline(0.5, color="0.35", linewidth=0.8, linestyle="--", label=middle)
-    axes[0].set_yticks(range(len(rows)), [", ".join(row) for row in rows])
-    axes[0].invert_yaxis()
-    axes[0].set_xlim(0, 1)
-    return finished(figure, legend_columns=2)
+_KEYS = ("problem", "metric")
+
+
+def in_decisions(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+    """Draw on whom members of the set decide differently: by class, and near and far."""
+    groups = {"others": ("class", 0), "cases": ("class", 1)}
+    groups |= {"nearest fifth": ("distance", 1), "farthest fifth": ("distance", N_DISTANCES)}
+    where = {"epsilon": EPSILON, "quantity": "conflict"}
+    shown = {
+        name: {**where, "grouping": grouping, "group": group}
+        for name, (grouping, group) in groups.items()
+    }
+    xlabel = "external patients with conflicting decisions (%)"
+    return _lying([estimates, reference], {"": shown}, xlabel, xlim=(0, 100), width=5.6)
+
+
+def carried(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+    """Draw the share of errors that the fifth of patients with the largest capacity carries."""
+    where = {"grouping": "capacity", "group": 0}
+    shown = {name: {**where, "quantity": error} for error, name in _ERRORS.items()}
+    options = {"line": (20.0, "their share of the patients"), "xlim": (0, 100), "width": 5.6}
+    xlabel = "errors carried by the fifth with the largest capacity (%)"
+    return _lying([estimates, reference], {"": shown}, xlabel, **options)
+
+
+def _lying(frames: Frames, columns: Columns, xlabel: str, **options: Any) -> Figure:
+    """Draw panels with a row for each problem and metric."""
+    return finished(dot_rows(frames, _KEYS, columns, xlabel, **options)[0], legend_columns=2)
 
 
 def ranks(
     estimates: pd.DataFrame, reference: pd.DataFrame | None, *, beside: Sequence[Any] = ()
 ) -> Figure:
-    """Draw where in the set the two choices lie, for near-best candidates and for all."""
-    titles = {EPSILON: f"candidates within {EPSILON:.0%} of the best", 1.0: "all candidates"}
-    methods = {"rank_pvf": "PVF", "rank_traditional": "traditional"}
-    columns = [
-        (title, [(name, {"epsilon": e, "quantity": q}) for q, name in methods.items()])
-        for e, title in titles.items()
-    ]
-    return _lying(
-        together(estimates, reference, beside),
-        columns,
-        "a member at random",
-        "rank of the choice in the set: 0 in the middle, 1 at the edge",
-    )
+    """Draw where the two choices lie among near-best candidates and all, by two rules for ties."""
+    near = f"within {EPSILON:.0%} of the best"
+    titles = {
+        f"{near},\nfirst of the tied": (EPSILON, ""),
+        "all candidates,\nfirst of the tied": (1.0, ""),
+        f"{near},\na random one of the tied": (EPSILON, "_random"),
+    }
+    methods = {"PVF": "rank_pvf", "traditional": "rank_traditional"}
+    columns = {
+        title: {name: {"epsilon": e, "quantity": q + end} for name, q in methods.items()}
+        for title, (e, end) in titles.items()
+    }
+    frames = together(estimates, reference, beside)
+    xlabel = "rank of the choice in the set: 0 in the middle, 1 at the edge"
+    return _lying(frames, columns, xlabel, line=(0.5, "a member at random"), xlim=(0, 1))
 
 
 def separations(
     estimates: pd.DataFrame, reference: pd.DataFrame | None, *, beside: Sequence[Any] = ()
 ) -> Figure:
     """Draw the areas under the curve for both outcomes."""
-    columns = [
-        (title, [(name, {"quantity": f"{outcome}: {p}"}) for p, name in _PREDICTORS.items()])
+    columns = {
+        title: {name: {"quantity": f"{outcome}: {p}"} for p, name in _PREDICTORS.items()}
         for outcome, title in _OUTCOMES.items()
-    ]
-    return _lying(
-        together(estimates, reference, beside),
-        columns,
-        "tells nothing",
-        "area under the ROC curve, over splits or data sets",
-    )
+    }
+    frames = together(estimates, reference, beside)
+    xlabel = "area under the ROC curve, over splits or data sets"
+    options = {"line": (0.5, "tells nothing"), "xlim": (0, 1), "width": 4.1}
+    return _lying(frames, columns, xlabel, **options)

@@ -1,4 +1,4 @@
-"""Figures of the chapter on Rashomon Capacity, and the words of its tables."""
+"""Figures of the chapters on Rashomon Capacity, and the words of their tables."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
 from numpy.typing import NDArray
 
 from pvf import plotting
 from pvf.multiplicity import rashomon_capacity
 from studies.capacity2022.run import QUANTILES
 from studies.capacity2022.searches import WAYS
+from studies.kit.dots import Frames, at, changed, dot_rows, series
 from studies.kit.results import results_folder
-from studies.kit.show import finished, panels, points
+from studies.kit.show import MARKERS, finished, panels, points
 
 Array = NDArray[np.float64]
 
@@ -36,20 +36,13 @@ NAMES = {
     "mean": "mean capacity",
     "tail5": "top 5%",
     "tail1": "top 1%",
-    "tail5, paper": "top 5%, Fig. 3",
-    "tail1, paper": "top 1%, Fig. 3",
     "share": "of the possible (%)",
     "above": "above 1.01 (%)",
     "ambiguity": "ambiguity: decisions in conflict (%)",
-    "discrepancy": "discrepancy (%)",
     "n_models": "models in the set",
     "n_trained": "models trained",
     "calibration_error": "calibration error",
     "authors": "the authors'",
-    "lead": "top 5%: AWP less sampling",
-    "seconds_whole": "AWP, all persons (s)",
-    "slower": "all persons: AWP less sampling (s)",
-    "penalty": "C for 1,000 persons",
     "n_trees": "trees",
     "tied_holdout": "tied by hold-out",
     "tied_pvf": "tied by PVF",
@@ -61,23 +54,15 @@ NAMES = {
 #: Formats of the tables' numbers.
 SPECS = {
     **dict.fromkeys(("mean", "calibration_error", "change"), ".4f"),
-    **dict.fromkeys(("tail5", "tail1", "loss", "accuracy", "lead"), ".3f"),
-    **dict.fromkeys(("share", "above", "ambiguity", "discrepancy", "seconds"), ".1f"),
-    **dict.fromkeys(("n_models", "n_trained", "seconds_whole", "slower"), ".0f"),
+    **dict.fromkeys(("tail5", "tail1", "loss", "accuracy"), ".3f"),
+    **dict.fromkeys(("share", "above", "ambiguity", "seconds"), ".1f"),
+    **dict.fromkeys(("n_models", "n_trained"), ".0f"),
     **dict.fromkeys(("n_trees", "tied_holdout", "tied_pvf"), ".0f"),
     **dict.fromkeys(("contested_trees", "contested_additive"), ".1f"),
 }
 
 
 # --- choosing estimates -------------------------------------------------------------------------
-
-
-def at(estimates: pd.DataFrame, **where: Any) -> pd.DataFrame:
-    """Return the estimates with these keys; a list lets a key be any of several."""
-    chosen = np.ones(len(estimates), dtype=bool)
-    for key, value in where.items():
-        chosen &= estimates[key].isin(value if isinstance(value, list) else [value])
-    return estimates[chosen]
 
 
 def trained(estimates: pd.DataFrame) -> pd.DataFrame:
@@ -94,25 +79,6 @@ def together(
     known += [run.reference for run in beside if run.table is not None]
     everything = pd.concat([estimates, *(run.estimates for run in beside)], ignore_index=True)
     return everything, pd.concat(known, ignore_index=True) if known else None
-
-
-def series(
-    ax: Axes,
-    frames: Sequence[pd.DataFrame | None],
-    places: str,
-    number: int,
-    label: str,
-    where: Mapping[str, Any],
-    *,
-    shift: float = 0.0,
-    **options: Any,
-) -> None:
-    """Draw one series of a run over a key, and behind it, pale, that of its reference."""
-    for frame, pale in zip(frames, (False, True), strict=True):
-        if frame is not None:
-            rows = at(frame, **where).sort_values(places)
-            name = "" if pale else label
-            points(ax, rows, rows[places] + shift, series=number, label=name, pale=pale, **options)
 
 
 # --- figures ------------------------------------------------------------------------------------
@@ -160,24 +126,58 @@ def _draw_simplex(ax: Axes, title: str, rows: Array) -> None:
 _PAIR = {"seeds, some samples": "sampling", "AWP": "AWP"}
 
 
+def _over(
+    frames: Frames,
+    key: str,
+    shown: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]],
+    lines: Sequence[tuple[int, str, str, Mapping[str, Any]]],
+    **options: Any,
+) -> tuple[Figure, list[Axes]]:
+    """Draw panels, each of some keys and with words of its own, with the same lines over a key.
+
+    A line has a number, which gives its colour, a label, a style, and keys.
+    """
+    figure, axes = panels(len(shown), size=(3.7, 3.0), **options)
+    for ax, (where, words) in zip(axes, shown, strict=True):
+        for number, label, style, keys in lines:
+            fmt = MARKERS[number] + style
+            series(ax, frames, key, number, label, {**where, **keys}, fmt=fmt)
+        ax.set(**words)
+    return figure, axes
+
+
+_EPSILON = {"xlabel": "Rashomon parameter ε (nats of loss)", "xlim": (0, 0.105)}
+
+
+def _words(texts: Mapping[str, str], where: Mapping[str, Any], **same: Any) -> list[Any]:
+    """Return a panel for each quantity, with its text at the left."""
+    return [({**where, "quantity": key}, {"ylabel": text, **same}) for key, text in texts.items()]
+
+
+#: A panel for each data set, over epsilon; and a line for each data set.
+_OF_DATASETS = [({"dataset": key}, {"title": name, **_EPSILON}) for key, name in _DATASETS.items()]
+_DATASET_LINES = [
+    (number, name, "-", {"dataset": key}) for number, (key, name) in enumerate(_DATASETS.items())
+]
+
+
+def _tails(frames: Frames, ways: Sequence[str], training: str) -> tuple[Figure, list[Axes]]:
+    lines = [
+        (n, f"{name}, top {q[-1]}%", style, {"way": way, "quantity": q, "training": training})
+        for n, (way, name) in enumerate(zip(ways, ("sampling", "AWP"), strict=True))
+        for q, style in {"tail1": "-", "tail5": "--"}.items()
+    ]
+    figure, axes = _over(frames, "epsilon", _OF_DATASETS, lines)
+    axes[0].set(ylabel="Mean capacity (effective classes)", ylim=(0.98, 2.02))
+    return figure, axes
+
+
 def tails(
     estimates: pd.DataFrame, reference: pd.DataFrame | None, *, beside: Sequence[Any] = ()
 ) -> Figure:
     """Draw the mean capacity of the top 1% and 5% over epsilon, as the paper's Fig. 3 does."""
     frames = together(estimates, reference, beside)
-    figure, axes = panels(2, size=(3.7, 3.2), titles=list(_DATASETS.values()))
-    for ax, dataset in zip(axes, _DATASETS, strict=True):
-        for number, (way, name) in enumerate(_PAIR.items()):
-            for quantity, style in (("tail1", "-"), ("tail5", "--")):
-                where = {"dataset": dataset, "way": way, "training": "standardised"}
-                label = f"{name}, top {quantity[-1]}%"
-                fmt = "os"[number] + style
-                series(
-                    ax, frames, "epsilon", number, label, where | {"quantity": quantity}, fmt=fmt
-                )
-        ax.set(xlabel="Rashomon parameter ε (nats of loss)", ylim=(0.98, 2.02), xlim=(0, 0.105))
-    axes[0].set_ylabel("Mean capacity (effective classes)")
-    return finished(figure, legend_columns=2)
+    return finished(_tails(frames, list(_PAIR), "standardised")[0], legend_columns=2)
 
 
 def paper_tails() -> pd.DataFrame:
@@ -188,77 +188,111 @@ def paper_tails() -> pd.DataFrame:
 
 def authors(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
     """Draw the largest 1% and 5% over epsilon under the authors' condition, and the paper's."""
-    figure, axes = panels(2, size=(3.7, 3.2), titles=list(_DATASETS.values()))
-    printed = paper_tails()
+    ways, printed = ["seeds", "AWP"], paper_tails()
+    figure, axes = _tails((estimates, reference), ways, "authors")
     for ax, dataset in zip(axes, _DATASETS, strict=True):
-        for number, (way, name) in enumerate({"seeds": "sampling", "AWP": "AWP"}.items()):
-            for quantity, style in (("tail1", "-"), ("tail5", "--")):
-                where = {"dataset": dataset, "way": way, "quantity": quantity}
-                label, fmt = f"{name}, top {quantity[-1]}%", "os"[number] + style
-                series(ax, (estimates, reference), "epsilon", number, label, where, fmt=fmt)
-                read = at(printed, **where)
-                ax.plot(read["epsilon"], read["estimate"], "x", color=plotting.PALETTE[number])
-        ax.set(xlabel="Rashomon parameter ε (nats of loss)", ylim=(0.98, 2.02), xlim=(0, 0.105))
-    axes[0].set_ylabel("Mean capacity (effective classes)")
+        for color, way in zip(plotting.PALETTE, ways, strict=False):
+            read = at(printed, dataset=dataset, way=way, quantity=["tail1", "tail5"])
+            ax.plot(read["epsilon"], read["estimate"], "x", color=color)
     return finished(figure, legend_columns=2)
+
+
+def leads(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+    """Draw by how much AWP exceeds sampling over epsilon: in capacity, and in time."""
+    words = {"lead": "Top 5%: effective classes more", "slower": "All persons: seconds more"}
+    shown, frames = _words(words, {}, **_EPSILON), (estimates, reference)
+    figure, axes = _over(frames, "epsilon", shown, _DATASET_LINES, sharey=False)
+    for ax in axes:
+        ax.axhline(0, color="0.35", linewidth=0.8)
+    return finished(figure)
+
+
+def in_decisions(
+    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, beside: Sequence[Any] = ()
+) -> Figure:
+    """Draw whom the networks contradict each other about, in scores and in decisions."""
+    frames = changed(together(estimates, reference, beside), trained)
+    shares = {"above": "scores above 1.01", "ambiguity": "ambiguity", "discrepancy": "discrepancy"}
+    lines = [
+        (n, f"{name}: {words}", style, {"way": way, "quantity": quantity})
+        for n, (way, name) in enumerate({"seeds": "sampling", "AWP": "AWP"}.items())
+        for (quantity, words), style in zip(shares.items(), ("-", "--", ":"), strict=True)
+        if (way, quantity) != ("AWP", "discrepancy")  # each person has extreme models of their own
+    ]
+    shown = [({**where, "training": "standardised"}, words) for where, words in _OF_DATASETS]
+    figure, axes = _over(frames, "epsilon", shown, lines)
+    axes[0].set(ylabel="Persons (%)", ylim=(-2, 104))
+    return finished(figure, legend_columns=2)
+
+
+def remedies(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+    """Draw the capacity of ensembles and calibrated networks, beside those that they are of."""
+    where = {"training": "standardised", "epsilon": 0.05, "quantity": "mean"}
+
+    def named(frame: pd.DataFrame) -> pd.DataFrame:
+        rows = _above_one(at(trained(frame), **where))
+        rows = rows[~rows["way"].isin([*_PAIR, "seeds"])]
+        alone = [way for way in pd.unique(rows["way"]) if "alone" in way]
+        single = {way: f"single, for {n}" for way, n in zip(alone, (2, 5, 10), strict=False)}
+        return rows.replace({"way": single})
+
+    frames = changed((estimates, reference), named)
+    columns = {name: {"": {"dataset": key}} for key, name in _DATASETS.items()}
+    xlabel = "Mean capacity above 1"
+    return finished(dot_rows(frames, ["way"], columns, xlabel, xlim=(0, None))[0])
+
+
+def penalties(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+    """Draw what a logistic regression's penalty does to capacity and to decisions in conflict."""
+    words = {"mean": "Mean capacity (effective classes)", "ambiguity": "Decisions in conflict (%)"}
+    shown = _words(words, {"way": "exact", "epsilon": 0.01}, xscale="log")
+    options = {"sharey": False, "xlabel": "C for 1,000 persons: small is a strong penalty"}
+    frames = (estimates, reference)
+    return finished(_over(frames, "penalty", shown, _DATASET_LINES, **options)[0])
 
 
 def curves(
     estimates: pd.DataFrame, reference: pd.DataFrame | None, *, beside: Sequence[Any] = ()
 ) -> Figure:
     """Draw the cumulative distribution of the capacity that AWP finds, one line an epsilon."""
-    frames = together(estimates, reference, beside)
+    frames = changed(
+        together(estimates, reference, beside),
+        lambda rows: rows.assign(share=rows["quantity"].str.extract(r"^q(\d+)$")[0].astype(float)),
+    )
+    epsilons = sorted(estimates["epsilon"].unique())
+    shown = [("AWP", epsilon) for epsilon in epsilons] + [("seeds, some samples", epsilons[0])]
     figure, axes = panels(2, size=(3.7, 3.2), titles=list(_DATASETS.values()))
     for ax, dataset in zip(axes, _DATASETS, strict=True):
-        for frame, pale in zip(frames, (False, True), strict=True):
-            if frame is not None:
-                _draw_curves(ax, at(frame, dataset=dataset, training="standardised"), pale=pale)
-        ax.yaxis.set_major_formatter(PercentFormatter(1))
-        ax.set(xlabel="Rashomon Capacity (effective classes)", xlim=(0.98, 2.02), ylim=(0, 1.02))
-    axes[0].set_ylabel("Share of persons at or below")
+        for number, (way, epsilon) in enumerate(shown):
+            label, fmt = f"{_PAIR[way]}, ε = {epsilon:g}", "-" if way == "AWP" else ":"
+            where: dict[str, Any] = {"dataset": dataset, "way": way, "training": "standardised"}
+            where |= {"epsilon": epsilon, "quantity": [f"q{q}" for q in QUANTILES]}
+            series(ax, frames, "share", number, label, where, horizontal=True, fmt=fmt)
+        ax.set(xlabel="Rashomon Capacity (effective classes)", xlim=(0.98, 2.02), ylim=(0, 102))
+    axes[0].set_ylabel("Persons at or below (%)")
     return finished(figure)
-
-
-def _draw_curves(ax: Axes, frame: pd.DataFrame, *, pale: bool) -> None:
-    """Draw the curves of a run with bands, or of its reference as pale lines."""
-    epsilons = sorted(frame["epsilon"].unique())
-    shown = [("AWP", epsilon) for epsilon in epsilons] + [("seeds, some samples", epsilons[0])]
-    shares = np.array(QUANTILES) / 100
-    for number, (way, epsilon) in enumerate(shown):
-        rows = at(frame, way=way, epsilon=epsilon).set_index("quantity")
-        rows = rows.reindex([f"q{q}" for q in QUANTILES])
-        color, label = plotting.PALETTE[number], f"{_PAIR[way]}, ε = {epsilon:g}"
-        style: dict[str, Any] = {"color": color, "linestyle": "-" if way == "AWP" else ":"}
-        ax.plot(
-            rows["estimate"],
-            shares,
-            alpha=0.35 if pale else 1,
-            label="" if pale else label,
-            **style,
-        )
-        if not pale:
-            low, high = (rows[end].clip(1, 2) for end in ("low", "high"))
-            ax.fill_betweenx(shares, low, high, color=color, alpha=0.15, linewidth=0)
 
 
 def epochs(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
     """Draw loss, and capacity of the sampled set, over the epochs of training on COMPAS."""
     labels = {"slow": "the paper's optimiser (SGD)", "standardised": "Adam"}
-    shown = {"loss": "Loss of the best model (nats)", "mean": "Mean capacity (effective classes)"}
-    figure, axes = panels(2, size=(3.7, 3.0), sharey=False, xlabel="Epochs of training")
+    words = {"loss": "Loss of the best model (nats)", "mean": "Mean capacity (effective classes)"}
     where: dict[str, Any] = {"dataset": "compas", "way": "seeds", "epsilon": 0.01}
-    for ax, (quantity, text) in zip(axes, shown.items(), strict=True):
-        for number, (training, label) in enumerate(labels.items()):
-            only = {**where, "training": training, "quantity": quantity}
-            fmt = "os"[number] + "-"
-            series(ax, (estimates, reference), "epochs", number, label, only, fmt=fmt)
-        ax.set(xscale="log", ylabel=text)
-        marks = sorted(at(estimates, **where, training=list(labels))["epochs"].unique())
+    shown = _words(words, where, xscale="log")
+    lines = [(n, label, "-", {"training": key}) for n, (key, label) in enumerate(labels.items())]
+    options = {"sharey": False, "xlabel": "Epochs of training"}
+    figure, axes = _over((estimates, reference), "epochs", shown, lines, **options)
+    marks = sorted(at(estimates, **where, training=list(labels))["epochs"].unique())
+    for ax in axes:
         ax.set_xticks(marks, [f"{mark:g}" for mark in marks])
         ax.minorticks_off()
     axes[0].axhline(np.log(2), color="0.5", linestyle=":", linewidth=1)
     axes[0].annotate("a coin", (1, np.log(2)), (0, 3), textcoords="offset points", size=8)
     return finished(figure)
+
+
+def _above_one(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows.assign(**{end: rows[end] - 1 for end in ("estimate", "low", "high")})
 
 
 def costs(
@@ -276,8 +310,7 @@ def costs(
                 if frame is None:
                     continue
                 rows = at(trained(frame), dataset=dataset, epsilon=0.01, **where)
-                above = at(rows, quantity="mean")
-                above = above.assign(**{end: above[end] - 1 for end in ("estimate", "low", "high")})
+                above = _above_one(at(rows, quantity="mean"))
                 places = at(rows, quantity="seconds")["estimate"]
                 name = "" if pale else label
                 points(ax, above, places, series=number, label=name, pale=pale, color=color)
@@ -289,20 +322,17 @@ def costs(
 def greedy(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
     """Draw what part of the capacity a subset keeps, over its size."""
     titles = {"standardised": "Standardised features", "unscaled": "Features as they are"}
-    shown = [
-        ("greedy", "same samples", "greedy, on the persons it saw", "-"),
-        ("greedy", "other samples", "greedy, on other persons", "--"),
-        ("random", "other samples", "at random", ":"),
+    shown = [({"training": key, "quantity": "share"}, {"title": t}) for key, t in titles.items()]
+    lines = [
+        (0, "greedy, on the persons it saw", "-", {"rule": "greedy", "judged": "same samples"}),
+        (1, "greedy, on other persons", "--", {"rule": "greedy", "judged": "other samples"}),
+        (2, "at random", ":", {"rule": "random", "judged": "other samples"}),
     ]
-    figure, axes = panels(2, size=(3.7, 3.0), titles=list(titles.values()), xlabel="Models chosen")
-    for ax, training in zip(axes, titles, strict=True):
-        for number, (rule, judged, label, style) in enumerate(shown):
-            where = {"training": training, "rule": rule, "judged": judged, "quantity": "share"}
-            fmt = "osD"[number] + style
-            series(ax, (estimates, reference), "size", number, label, where, fmt=fmt)
+    frames = (estimates, reference)
+    figure, axes = _over(frames, "size", shown, lines, xlabel="Models chosen")
+    for ax in axes:
         ax.axvline(10, color="0.5", linestyle=":", linewidth=1)
-        ax.set_ylim(0, 102)
-    axes[0].set_ylabel("Mean capacity above 1 kept (%)")
+    axes[0].set(ylabel="Mean capacity above 1 kept (%)", ylim=(0, 102))
     return finished(figure)
 
 
@@ -323,23 +353,3 @@ def near_optimal(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Fig
     axes[0].set_ylabel("Intervention Efficiency, capacity 10%")
     axes[1].set_ylabel("Mean capacity (effective classes)")
     return finished(figure)
-
-
-def missing_data() -> pd.DataFrame:
-    """Return what the paper shows on data that are not to be had freely, and what would run."""
-    rows = {
-        "HSLS:09": {
-            "missing here": "the public-use student file of the US National Center for Education "
-            "Statistics, which has to be asked for; the authors' imputed copy is not published",
-            "loader": "studies.data.datasets.load_hsls()",
-            "what would run": "all of this chapter on its features, as for COMPAS",
-        },
-        "CIFAR-10": {
-            "missing here": "60,000 pictures, ten classes, a pretrained VGG16, and the graphics "
-            "card to perturb it",
-            "loader": "studies.data.datasets.load_cifar10()",
-            "what would run": "perturb_scores on the network and rashomon_capacity of ten classes, "
-            "both of which take any number of classes",
-        },
-    }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("data set")

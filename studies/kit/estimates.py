@@ -62,18 +62,6 @@ def bootstrap_interval(
     return Interval(float(statistic(x)), float(low), float(high), len(x))
 
 
-def sign_flip_p_value(values: ArrayLike, *, n_resamples: int = 9999, seed: int = 0) -> float:
-    """Return the two-sided p-value of mean 0, from flipping the signs of whole units."""
-    test = stats.permutation_test(
-        (np.asarray(values, dtype=float),),
-        np.mean,
-        permutation_type="samples",
-        n_resamples=n_resamples,
-        rng=np.random.default_rng(seed),
-    )
-    return float(test.pvalue)
-
-
 def simultaneous_level(n_intervals: int, level: float = 0.95) -> float:
     """Return the level of each of several intervals that hold jointly (Bonferroni)."""
     return 1 - (1 - level) / n_intervals

@@ -1,4 +1,4 @@
-"""From estimates to what a reader sees: numbers in words, tables, panels, points, bands."""
+"""From estimates to what a reader sees: numbers in words, tables, panels, points."""
 
 from __future__ import annotations
 
@@ -217,28 +217,6 @@ def points(
     drawn["xerr" if horizontal else "yerr"] = np.nan_to_num(ends)
     x, y = (value, places) if horizontal else (places, value)
     ax.errorbar(x, y, **drawn)
-
-
-def band(
-    ax: Axes,
-    estimates: pd.DataFrame,
-    places: Any,
-    *,
-    series: int = 0,
-    label: str = "",
-    ends: tuple[str, str] = ("low", "high"),
-    scale: float = 1.0,
-) -> None:
-    """Draw a band between two columns of estimates, the reference behind a run's points."""
-    ax.fill_between(
-        places,
-        estimates[ends[0]] * scale,
-        estimates[ends[1]] * scale,
-        color=plotting.PALETTE[series % len(plotting.PALETTE)],
-        alpha=0.2,
-        linewidth=0,
-        label=label or None,
-    )
 
 
 def level_axis(ax: Axes, levels: Sequence[float], label: str = "") -> None:

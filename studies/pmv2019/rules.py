@@ -317,7 +317,11 @@ SIDE_BY_SIDE = Study(
     block=rule_block,
     summarise=_summary,
     estimate=rule_estimates,
-    figures={"fig-pmv-losses": show.draw_losses},
+    figures={
+        "fig-ways-lost": partial(show.draw_grid, "regret accuracy"),
+        "fig-ways-right": partial(show.draw_grid, "right"),
+        "fig-ways-losses": show.draw_losses,
+    },
     sample={"problems": ("linear",)},
     notes=(
         "Rules for choosing a learner: how often right, outside score lost against the best "

@@ -1,16 +1,19 @@
-"""Figures and tables of the PMV chapter: this run's estimates before the committed ones."""
+"""Figures and tables of the two PMV chapters: this run's estimates before the committed ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 
-from studies.kit.show import band, finished, panels, points, text_table
+from pvf import plotting
+from studies.kit.dots import at, changed, dot_rows, series
+from studies.kit.show import finished, panels, text_table
 
 _TITLES = {"slope": "slope of PMV", "test_accuracy": "test accuracy", "gap": "gap"}
 
@@ -23,26 +26,12 @@ def runs_shown(estimates: pd.DataFrame) -> pd.DataFrame:
     return estimates.assign(low=ends["run_low"], high=ends["run_high"])
 
 
-def _behind(
-    draw: Callable[..., None], estimates: pd.DataFrame, reference: pd.DataFrame | None
-) -> None:
-    """Draw the committed estimates, pale, and then this run's."""
-    if reference is not None:
-        draw(reference, pale=True)
-    draw(estimates, pale=False)
-
-
-def _only(estimates: pd.DataFrame, **where: Any) -> pd.DataFrame:
-    chosen = np.all([estimates[key] == value for key, value in where.items()], axis=0)
-    return estimates[chosen]
-
-
 def table_beside_paper(cells: pd.DataFrame, measure: str) -> pd.DataFrame:
     """Return one measure of Table 1 as text: ours with the range of single runs, and the paper's.
 
     ``cells`` comes from `table1.beside_paper`.
     """
-    ours = runs_shown(_only(cells, quantity=measure)).assign(source="ours")
+    ours = runs_shown(at(cells, quantity=measure)).assign(source="ours")
     paper = ours.assign(source="paper", estimate=ours["paper"], low=np.nan, high=np.nan)
     both = pd.concat([ours, paper]).sort_values(["noise", "source"], kind="stable")
     both["noise"] = both["noise"].map("noise {:g}".format)
@@ -61,15 +50,12 @@ def draw_table1(
         sharex=False,
         sharey=False,
     )
+    frames = changed(
+        (estimates, reference), lambda rows: runs_shown(at(rows, boosting="SAMME.R").merge(paper))
+    )
     for ax, measure in zip(axes, _TITLES, strict=True):
-
-        def draw(found: pd.DataFrame, *, pale: bool, ax: Axes = ax, measure: str = measure) -> None:
-            cells = _only(found, quantity=measure, boosting="SAMME.R").merge(paper)
-            for i, (name, some) in enumerate(cells.groupby("distribution", sort=False)):
-                label = "" if pale else str(name)
-                points(ax, runs_shown(some), some["paper"], series=i, label=label, pale=pale)
-
-        _behind(draw, estimates, reference)
+        for i, name in enumerate(pd.unique(paper["distribution"])):
+            series(ax, frames, "paper", i, name, {"quantity": measure, "distribution": name})
         ends = [0.3, 1.02] if measure == "test_accuracy" else [-0.02, 0.92]
         ax.plot(ends, ends, color="0.35", linewidth=0.8, zorder=0)
     return finished(figure)
@@ -97,12 +83,10 @@ def shown_picks(estimates: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
         ),
         include_groups=False,
     )
-    table = percent_table(_only(found, quantity="right"), index)
+    table = percent_table(at(found, quantity="right"), index)
     table.insert(0, "picked most", picked.reindex(table.index))
-    lost = text_table(_only(found, quantity="regret"), index, spec=".4f")
-    ties = text_table(
-        _only(found, quantity="tied").assign(low=np.nan, high=np.nan), index, spec=".1f"
-    )
+    lost = text_table(at(found, quantity="regret"), index, spec=".4f")
+    ties = text_table(at(found, quantity="tied").assign(low=np.nan, high=np.nan), index, spec=".1f")
     table["accuracy lost"], table["models that tie"] = lost["regret"], ties["tied"]
     return table.rename(columns={"right": "right (%)"})
 
@@ -113,26 +97,51 @@ def draw_picks(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figur
         "right": "right: within 0.005 of the best",
         "fitting": "the model that the paper means",
     }
-    figure, axes = panels(
-        2, size=(4.3, 3.8), titles=[*titles.values()], xlabel="share of data sets (%)"
+    columns = {
+        title: {rule: {"rule": rule, "quantity": key} for rule in ("PMV", "CV accuracy", "CV gap")}
+        for key, title in titles.items()
+    }
+    frames = changed(
+        (estimates, reference), lambda rows: _in_percent(rows[rows["distribution"] != "all"])
     )
-    kinds = estimates[estimates["distribution"] != "all"][["distribution", "noise"]]
-    kinds = kinds.drop_duplicates().reset_index(drop=True)
-    for ax, quantity in zip(axes, titles, strict=True):
+    options: dict[str, Any] = {"xlim": (-4, 104), "width": 4.3}
+    keys, xlabel = ["distribution", "noise"], "share of data sets (%)"
+    return finished(dot_rows(frames, keys, columns, xlabel, **options)[0])
 
-        def draw(found: pd.DataFrame, *, pale: bool, ax: Axes = ax, what: str = quantity) -> None:
-            for i, rule in enumerate(("PMV", "CV accuracy", "CV gap")):
-                rows = kinds.merge(_only(found, rule=rule, quantity=what))
-                places = rows.index + 0.22 * (i - 1)
-                label = "" if pale else rule
-                options: dict[str, Any] = {"series": i, "label": label, "pale": pale}
-                points(ax, rows, places, horizontal=True, scale=100, **options)
 
-        _behind(draw, estimates, reference)
-        ax.set_xlim(-4, 104)
-    names = [f"{name}, noise {noise:g}" for name, noise in kinds.to_numpy()]
-    axes[0].set_yticks(range(len(names)), names)
-    axes[0].invert_yaxis()
+def _in_percent(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return estimates with their ends in percent, but for those of IE."""
+    scale = rows["quantity"].ne("regret IE").map({True: 100, False: 1})
+    return rows.assign(**{end: rows[end] * scale for end in ("estimate", "low", "high")})
+
+
+def draw_memorisers(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+    """Draw the slope of learners that memorise, and of others, one series a data set."""
+    whole = estimates if reference is None else reference
+    shown = {name: {"quantity": "slope", "dataset": name} for name in pd.unique(whole["dataset"])}
+    xlabel, frames = "0 where flips are learned by heart", (estimates, reference)
+    columns = {"slope of PMV": shown}
+    return finished(dot_rows(frames, ["learner"], columns, xlabel, width=6.2)[0])
+
+
+def draw_gaps(
+    estimates: pd.DataFrame,
+    reference: pd.DataFrame | None,
+    *,
+    paper: Mapping[str, float] | None = None,
+) -> Figure:
+    """Draw the unlimited tree's gap for each way to cut folds, and what the paper prints.
+
+    ``paper`` maps a data set, written with an underscore, to its gap.
+    """
+    frames = changed((estimates, reference), runs_shown)
+    names = pd.unique((estimates if reference is None else reference)["dataset"])
+    columns = {name: {"ours": {"dataset": name}} for name in names}
+    figure, axes = dot_rows(frames, ["folds"], columns, "gap", xlim=(0, 0.25), width=3.4)
+    for name, ax in zip(names, axes, strict=True):
+        printed = (paper or {}).get(name.replace("-", "_"), np.nan)
+        ax.plot(printed, -0.25, "D", color=plotting.PALETTE[1], label="the paper")
+        ax.set_ylim(2.5, -0.5)
     return finished(figure)
 
 
@@ -145,7 +154,7 @@ def draw_depths(
 
     ``grid`` holds this run's grid searches.
     """
-    names = pd.unique(_only(estimates, quantity="depth")["dataset"])
+    names = pd.unique(at(estimates, quantity="depth")["dataset"])
     figure, axes = panels(
         2 * len(names),
         len(names),
@@ -154,19 +163,16 @@ def draw_depths(
         sharey="row",
         size=(max(2.9, 5.8 / len(names)), 2.3),
     )
+    picks = pd.concat([estimates, grid])
+    frames = (estimates, _with_range_of_runs(reference))
     for name, above, below in zip(names, axes[: len(names)], axes[len(names) :], strict=True):
-        curve = _only(estimates, quantity="slope", dataset=name)
-        if reference is not None:
-            behind = _only(reference, quantity="slope", dataset=name)
-            ends = ("run_low", "run_high")
-            band(above, behind, behind["size"], ends=ends, label="95% of full runs")
-        points(above, curve, curve["size"], label="this run", fmt="o-")
-        picked = pd.concat([estimates, grid])
-        picked = _only(picked, quantity="picks", dataset=name)
-        for i, (method, rows) in enumerate(picked.groupby("method", sort=False)):
-            places = rows["size"] + 0.2 * (i - 1)
-            kept = rows["estimate"] > 0
-            points(below, rows[kept], places[kept], series=i, label=str(method), scale=100)
+        where = {"dataset": name, "quantity": "slope"}
+        series(above, frames, "size", 0, "slope", where, fmt="o-")
+        for i, method in enumerate(pd.unique(at(picks, quantity="picks")["method"])):
+            where = {"dataset": name, "quantity": "picks", "method": method}
+            taken = (picks[picks["estimate"] > 0], None)
+            options: dict[str, Any] = {"shift": 0.2 * (i - 1), "scale": 100}
+            series(below, taken, "size", i, str(method), where, **options)
         above.set_ylim(0, None)
         below.set_xticks(range(0, 21, 5))
     axes[0].set_ylabel("slope of PMV, absolute")
@@ -180,8 +186,7 @@ def draw_curves(
     sizes: Sequence[int] = (1, 3, 5, 10, 20),
 ) -> Figure:
     """Draw training accuracy over the noise for some depths."""
-    curves = _only(estimates, quantity="accuracy")
-    names = pd.unique(curves["dataset"])
+    names = pd.unique(at(estimates, quantity="accuracy")["dataset"])
     figure, axes = panels(
         len(names),
         titles=names,
@@ -189,15 +194,16 @@ def draw_curves(
         ylabel="training accuracy",
         size=(max(2.9, 5.8 / len(names)), 3.2),
     )
+    frames = (estimates, _with_range_of_runs(reference))
     for name, ax in zip(names, axes, strict=True):
         for i, size in enumerate(sizes):
             where = {"quantity": "accuracy", "dataset": name, "size": size}
-            if reference is not None:
-                behind = _only(reference, **where)
-                band(ax, behind, behind["noise"], series=i, ends=("run_low", "run_high"))
-            mean = _only(curves, **where)
-            points(ax, mean, mean["noise"], series=i, label=f"depth {size}", linewidth=1)
+            series(ax, frames, "noise", i, f"depth {size}", where, linewidth=1)
     return finished(figure, legend_columns=5)
+
+
+def _with_range_of_runs(found: pd.DataFrame | None) -> pd.DataFrame | None:
+    return None if found is None else found.assign(low=found["run_low"], high=found["run_high"])
 
 
 def draw_hidden_sizes(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
@@ -212,20 +218,14 @@ def draw_hidden_sizes(estimates: pd.DataFrame, reference: pd.DataFrame | None) -
         xlabel="hidden neurons",
         sharey="row",
     )
-    series = {"slope": "slope", "training_error": "training error", "test_error": "test error"}
+    shown = {"slope": "slope", "training_error": "training error", "test_error": "test error"}
+    # two runs' interval would fill the panel: the runs themselves
+    frames = [_with_range_of_runs(found) for found in (estimates, reference)]
     for i, name in enumerate(names):
-
-        def draw(found: pd.DataFrame, *, pale: bool, i: int = i, name: str = name) -> None:
-            for j, (quantity, label) in enumerate(series.items()):
-                rows = _only(found, quantity=quantity, dataset=name)
-                # two runs' interval would fill the panel: the runs themselves
-                ends = rows.assign(low=rows["run_low"], high=rows["run_high"])
-                ax = axes[i + len(names) * (j > 0)]
-                options: dict[str, Any] = {"series": j, "pale": pale, "fmt": "sDo"[j] + "-"}
-                options |= {"scale": 100 if j else 1, "label": label + ", committed" * pale}
-                points(ax, ends, rows["size"], **options)
-
-        _behind(draw, estimates, reference)
+        for j, (quantity, label) in enumerate(shown.items()):
+            where = {"quantity": quantity, "dataset": name}
+            options: dict[str, Any] = {"fmt": "sDo"[j] + "-", "scale": 100 if j else 1}
+            series(axes[i + len(names) * (j > 0)], frames, "size", j, label, where, **options)
         lower = axes[i + len(names)]
         lower.set_xscale("log")
         lower.set_xticks(
@@ -252,30 +252,55 @@ def kind_means(estimates: pd.DataFrame) -> pd.DataFrame:
 
 def draw_losses(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
     """Draw how much outside score each rule's choice loses against the best candidate."""
-    scales = {"accuracy": 100, "F1": 100, "IE": 1}
-    titles = [f"{name} lost{' (points)' if scale > 1 else ''}" for name, scale in scales.items()]
-    figure, axes = panels(3, size=(3.0, 3.8), titles=titles, sharex=False)
-    rules = pd.unique(estimates["rule"])
-    for ax, (metric, scale) in zip(axes, scales.items(), strict=True):
+    titles = {"accuracy": "accuracy lost (points)", "F1": "F1 lost (points)", "IE": "IE lost"}
+    columns = {
+        title: {
+            f"{kind} problems": {"kind": kind, "quantity": f"regret {metric}"}
+            for kind in ("synthetic", "clinical")
+        }
+        for metric, title in titles.items()
+    }
+    frames = changed((estimates, reference), lambda rows: _in_percent(kind_means(rows)))
+    return finished(dot_rows(frames, ["rule"], columns, "lost outside", sharex=False)[0])
 
-        def draw(
-            found: pd.DataFrame,
-            *,
-            pale: bool,
-            ax: Axes = ax,
-            what: str = f"regret {metric}",
-            scale: float = scale,
-        ) -> None:
-            for i, kind in enumerate(("synthetic", "clinical")):
-                rows = _only(kind_means(found), kind=kind, quantity=what).set_index("rule")
-                rows = rows.reindex(rules)
-                label = "" if pale else f"{kind} problems"
-                options: Mapping[str, Any] = {"series": i, "label": label, "pale": pale}
-                places = np.arange(len(rules)) + 0.2 * (i - 0.5)
-                points(ax, rows, places, horizontal=True, scale=scale, **options)
 
-        _behind(draw, estimates, reference)
-        ax.set_xlabel("lost outside")
-    axes[0].set_yticks(range(len(rules)), rules)
-    axes[0].invert_yaxis()
+#: From white to the blue of the palette: lightness alone tells cells apart.
+_PALE_TO_DARK = LinearSegmentedColormap.from_list("pale to dark", ["white", plotting.PALETTE[0]])
+
+_IN_A_CELL: dict[str, Any] = {"ha": "center", "va": "center", "size": 8, "linespacing": 1.05}
+
+
+#: What a grid shows, and the format of its numbers.
+_GRIDS = {
+    "regret accuracy": ("accuracy lost (points)", ".1f"),
+    "right": ("right (% of choices)", ".0f"),
+}
+
+
+def draw_grid(quantity: str, estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+    """Draw rules × problems: the full results, and in a cell's last line those of a smaller run."""
+    run, full = (
+        _in_percent(at(frame, quantity=quantity))
+        for frame in (estimates, estimates if reference is None else reference)
+    )
+    (title, spec), keys = _GRIDS[quantity], ["problem", "rule"]
+    own = run.set_index(keys)["estimate"]
+    smaller = own.to_list() != full["estimate"].to_list()
+    problems, rules = ([*pd.unique(full[key])] for key in keys)
+    values = full.pivot_table("estimate", "rule", "problem").loc[rules, problems]
+    shade = PowerNorm(0.5, vmin=0, vmax=full["estimate"].max())
+    figure, (ax,) = panels(1, size=(1.2 + 0.66 * len(problems), 0.6 + 0.47 * len(rules)))
+    ax.imshow(values, cmap=_PALE_TO_DARK, norm=shade, aspect="auto")
+    for row in full.itertuples():
+        error = max(row.high - row.estimate, row.estimate - row.low)
+        text = f"{row.estimate:{spec}}\n±{error:{spec}}"
+        if smaller and (row.problem, row.rule) in own:
+            text += f"\nrun {own[row.problem, row.rule]:{spec}}"
+        color = "white" if shade(row.estimate) > 0.7 else "black"
+        place = (problems.index(row.problem), rules.index(row.rule))
+        ax.annotate(text, place, color=color, **_IN_A_CELL)
+    ax.set_xticks(range(len(problems)), [re.sub("[ -]", "\n", name) for name in problems])
+    ax.set_yticks(range(len(rules)), rules)
+    ax.tick_params(length=0)
+    ax.set_title(title)
     return finished(figure)

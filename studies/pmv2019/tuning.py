@@ -567,6 +567,7 @@ MEMORISERS = Study(
     blocks=_memoriser_blocks,
     block=memoriser_block,
     estimate=memoriser_estimates,
+    figures={"fig-pmv-memorisers": show.draw_memorisers},
     sample={"data": ("breast-cancer",), "trees_only": (), "where_present": ()},
     notes="PMV of learners that memorise, of the same held back, and of one that can't learn.",
 )
@@ -577,6 +578,7 @@ TREE_GAPS = Study(
     blocks=_gap_blocks,
     block=gap_block,
     estimate=gap_estimates,
+    figures={"fig-pmv-gaps": show.draw_gaps},
     notes="Training less test accuracy of an unlimited tree, for three ways to cut ten folds.",
 )
 
@@ -596,7 +598,7 @@ DEPTHS = Study(
     block=depth_block,
     summarise=_by_size,
     estimate=depth_estimates,
-    figures={"fig-pmv-depths": show.draw_depths, "fig-pmv-curves": show.draw_curves},
+    figures={"fig-ways-depths": show.draw_depths, "fig-ways-curves": show.draw_curves},
     claims={"PMV-6": depth_parts, "PMV-7": stability_parts},
     sample={"data": ("breast-cancer",), "where_present": (), "n_repeats": 5},
     notes="Training accuracy of trees of depth 1 to 20 (size) at each noise level, 50 runs.",
@@ -609,7 +611,7 @@ HIDDEN_SIZES = Study(
     block=network_block,
     summarise=_by_size,
     estimate=network_estimates,
-    figures={"fig-pmv-hidden": show.draw_hidden_sizes},
+    figures={"fig-ways-hidden": show.draw_hidden_sizes},
     sample={"n_digits_runs": 1, "n_mnist_runs": 0},
     notes=(
         "Training accuracy of networks with one hidden layer (size: neurons) at each noise "

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from pvf.rules import SIGMAS
 from studies.data.keel import data_table
 from studies.data.tables import DataUnavailableError
+from studies.kit.dots import Frames, changed, dot_rows
 from studies.kit.show import finished, interval_text, panels, points
 from studies.kit.study import Run
 from studies.rules.power import MARGIN
@@ -43,12 +44,14 @@ ANSWERS = {
 
 def _layers(
     estimates: pd.DataFrame, reference: pd.DataFrame | None, query: str
-) -> list[tuple[pd.DataFrame, dict[str, Any]]]:
-    """Return the full results, and a smaller run as open marks without intervals."""
-    if reference is None:
-        return [(estimates.query(query), {})]
-    run = estimates.query(query).assign(low=np.nan, high=np.nan)
-    return [(reference.query(query), {}), (run, OPEN)]
+) -> tuple[Frames, Sequence[Mapping[str, Any]]]:
+    """Return a smaller run, for open marks without intervals, and the full results."""
+    run, full = changed(
+        (estimates, reference), lambda rows: rows.assign(cell=_cell_names(rows)).query(query)
+    )
+    if run is None or full is None:
+        return (None, run), ({}, {})
+    return (run.assign(low=np.nan, high=np.nan), full), (OPEN, {})
 
 
 def _cells(rows: pd.DataFrame) -> list[tuple[str, int]]:
@@ -71,26 +74,19 @@ def figure_of_shares(
     layers = _layers(
         estimates, reference, f"question == 3 and quantity == 'share' and outcome == '{outcome}'"
     )
-    cells = _cells(layers[0][0])
-    names = [name for name in WORDS if name in set(layers[0][0]["rule"])]
-    figure, axes = panels(
-        len(cells),
-        titles=_titles(cells),
-        size=(2.8, 3.8),
-        xlabel=f"attainable share of {outcome} (0: one at random, 1: the best)",
+    return _figure_of_series(
+        layers,
+        ("cell", "rule", "quantity"),
+        (_known(layers, "cell"), tuple(WORDS), ("share",)),
+        WORDS | {"share": "full results"},
+        f"attainable share of {outcome} (0: one at random, 1: the best)",
     )
-    for ax, cell in zip(axes, cells, strict=True):
-        for rows, options in layers:
-            part = _of(rows, cell)
-            part = part[part["rule"].isin(names)]
-            places = [names.index(rule) for rule in part["rule"]]
-            told: dict[str, Any] = {"label": "full results"} | options
-            points(ax, part, places, horizontal=True, **told)
-        ax.axvline(0, color="grey", linewidth=0.8)
-    if axes:
-        axes[0].set_yticks(range(len(names)), [WORDS[name] for name in names])
-        axes[0].invert_yaxis()
-    return finished(figure)
+
+
+def _known(layers: tuple[Frames, Any], key: str) -> tuple[Any, ...]:
+    """Return the values that a key has in the full results."""
+    full = layers[0][1]
+    return () if full is None else tuple(pd.unique(full[key]))
 
 
 def cliques(ranks: Sequence[float], width: float) -> list[tuple[int, int]]:
@@ -139,7 +135,7 @@ def figure_of_ranks(
 
 
 def _figure_of_series(
-    layers: Sequence[tuple[pd.DataFrame, dict[str, Any]]],
+    layers: tuple[Frames, Sequence[Mapping[str, Any]]],
     keys: tuple[str, str, str],
     order: tuple[Sequence[Any], Sequence[Any], Sequence[Any]],
     words: Mapping[Any, str],
@@ -148,36 +144,29 @@ def _figure_of_series(
     margin: float = 0.0,
 ) -> Figure:
     """Draw panels, places down each panel, and series beside each other at each place."""
-    panel_key, place_key, series_key = keys
-    first = layers[0][0]
-    shown, places, series = (
-        [one for one in values if one in set(first[key])]
+    (panel, place, series), (frames, styles) = keys, layers
+    shown, places, names = (
+        [one for one in values if one in _known(layers, key)]
         for key, values in zip(keys, order, strict=True)
     )
-    titles = [words.get(one, str(one)) for one in shown]
-    size = (2.8, 1.2 + 0.42 * max(len(places), 2))
-    figure, axes = panels(
-        max(len(shown), 1),
-        2 if len(shown) in (2, 4) else 3,
-        titles=titles,
-        size=size,
-        xlabel=xlabel,
-    )
-    for ax, panel in zip(axes, shown, strict=False):
-        for number, one in enumerate(series):
-            for rows, options in layers:
-                part = rows[(rows[panel_key] == panel) & (rows[series_key] == one)]
-                part = part[part[place_key].isin(places)]
-                shift = 0.22 * (number - (len(series) - 1) / 2)
-                down = [places.index(value) + shift for value in part[place_key]]
-                told: dict[str, Any] = {"series": number, "label": words.get(one, str(one))}
-                told |= options
-                points(ax, part, down, horizontal=True, **told)
+
+    def placed(rows: pd.DataFrame) -> pd.DataFrame:
+        order = {one: number for number, one in enumerate(places)}
+        rows = rows[rows[place].isin(places)].sort_values(place, key=lambda of: of.map(order))
+        return rows.assign(place=[words.get(one, str(one)) for one in rows[place]])
+
+    columns = {
+        words.get(one, str(one)): {
+            words.get(name, str(name)): {panel: one, series: name} for name in names
+        }
+        for one in shown
+    }
+    options: dict[str, Any] = {"n_columns": 2 if len(shown) in (2, 4) else 3, "width": 2.8}
+    options["styles"] = styles
+    figure, axes = dot_rows(changed(frames, placed), ["place"], columns, xlabel, **options)
+    for ax in axes:
         ax.axvline(0, color="grey", linewidth=0.8)
-        if margin:
-            ax.axvspan(-margin, margin, color="grey", alpha=0.15, linewidth=0)
-    axes[0].set_yticks(range(len(places)), [words.get(one, str(one)) for one in places])
-    axes[0].invert_yaxis()
+        ax.axvspan(-margin, margin, color="grey", alpha=0.15, linewidth=0)
     return finished(figure)
 
 
@@ -222,7 +211,7 @@ def figure_of_noise(
 def figure_of_when(estimates: pd.DataFrame, reference: pd.DataFrame | None = None) -> Figure:
     """Draw how the difference depends on facts of a table; whole tables were resampled."""
     layers = _layers(estimates, reference, "question == 4")
-    quantities = tuple(pd.unique(layers[0][0]["quantity"]))
+    quantities = _known(layers, "quantity")
     return _figure_of_series(
         layers,
         ("outcome", "quantity", "pool"),
@@ -235,12 +224,11 @@ def figure_of_when(estimates: pd.DataFrame, reference: pd.DataFrame | None = Non
 def figure_of_sigmas(estimates: pd.DataFrame, reference: pd.DataFrame | None = None) -> Figure:
     """Draw what each σ loses against the one that suits the table; the full results alone."""
     full = estimates if reference is None else reference
-    rows = full.query("question == 5 and quantity == 'loss'")
-    layers: list[tuple[pd.DataFrame, dict[str, Any]]] = [(rows.assign(cell=_cell_names(rows)), {})]
+    layers = _layers(full, None, "question == 5 and quantity == 'loss'")
     return _figure_of_series(
         layers,
         ("cell", "rule", "outcome"),
-        (tuple(pd.unique(layers[0][0]["cell"])), tuple(RULES), FEW),
+        (_known(layers, "cell"), tuple(RULES), FEW),
         RULES,
         "loss against the σ that suits the table, attainable share",
     )

@@ -355,6 +355,16 @@ def test_each_chapter_says_how_it_was_made(built_book, stem):
     assert "output stderr" not in html
 
 
+@pytest.mark.parametrize("stem", [s for s in source_stems(REPOSITORY) if int(s[:2]) < 90])
+def test_chapter_stands_in_the_side_bar_with_its_number(built_book, stem):
+    """The number that the ledger and the tables use is the file's; the title is the notebook's."""
+    source = (REPOSITORY.notebooks / f"{stem}.py").read_text(encoding="utf-8")
+    title = re.search(r"^# # (.+)$", source, re.MULTILINE).group(1)
+    page = (built_book.html / "book" / "intro.html").read_text(encoding="utf-8")
+    shown = re.search(rf'href="chapters/{stem}\.html">\s*(.*?)\s*</a>', page, re.DOTALL).group(1)
+    assert shown == f"{int(stem[:2])}. {title}"
+
+
 def test_internal_links_and_anchors_resolve(built_book):
     """No link leads to a page or a place that isn't there."""
     pages = {path.resolve(): Links(path) for path in built_book.html.rglob("*.html")}

@@ -221,6 +221,14 @@ def test_figures_draw_the_run_before_the_reference(of_sets, of_patients):
         lines = [line for line in figure.axes[0].lines if line.get_alpha() == alpha]
         assert any(np.array_equal(line.get_ydata(), expected) for line in lines)
     assert len(run.figure("fig-bridge-errors").axes) == len(PROBLEMS)
+    for label, where in {
+        "fig-bridge-decisions": {"quantity": "conflict", "epsilon": 0.1, "grouping": "class"},
+        "fig-bridge-carried": {"quantity": "error_pvf", "grouping": "capacity"},
+    }.items():
+        expected = at(of_patients, **where, group=0)["estimate"]
+        assert len(expected) == len(PROBLEMS) * len(METRICS)
+        lines = run.figure(label).axes[0].lines
+        assert any(np.array_equal(line.get_xdata(), expected) for line in lines)
     first, *others = (run_of(study, 2) for study in SETS.values())
     figure = first.figure("fig-bridge-ranks", beside=others)
     expected = at(of_sets, epsilon=1.0, quantity="rank_pvf")["estimate"]

@@ -1,7 +1,5 @@
 """Every kind of interval covers its truth as often as it says, and "agrees" means one thing."""
 
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,7 +10,6 @@ from studies.kit.estimates import (
     bootstrap_interval,
     mean_estimates,
     share_interval,
-    sign_flip_p_value,
     simultaneous_level,
     single_run_range,
     t_interval,
@@ -74,14 +71,6 @@ def test_bootstrap_over_whole_units_covers_where_rows_depend():
         for trial in range(600)
     ]
     assert within_chance(covers(found, 0.0), 0.94, 600)  # a percentile interval is a little short
-
-
-def test_sign_flip_enumerates_small_samples():
-    """Over all 32 sign patterns of five units."""
-    values = np.array([1.0, 2.0, -0.5, 3.0, 0.2])
-    means = [np.mean(values * signs) for signs in itertools.product([1, -1], repeat=5)]
-    share = np.mean(np.abs(means) >= abs(values.mean()) - 1e-12)
-    assert sign_flip_p_value(values) == pytest.approx(share)
 
 
 def test_simultaneous_intervals_hold_jointly():

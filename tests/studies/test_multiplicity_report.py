@@ -2,6 +2,8 @@
 
 import dataclasses
 import importlib.util
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -251,8 +253,60 @@ def test_figures_draw_the_run_before_the_reference():
         assert all(ax.has_data() for ax in awp.figure(label, beside=beside).axes)
     assert len(networks.figure("fig-rashomon-epochs").axes[0].containers) == 4
     greedy = committed_run(GREEDY, repetition=0)
-    assert len(greedy.figure("fig-rashomon-greedy").axes[0].containers) == 6
+    assert len(greedy.figure("fig-bridge-greedy").axes[0].containers) == 6
     assert len(CHECKS.figures["fig-rashomon-simplex"]().axes) == 3
+
+
+def mean_on_compas(estimates, ways):
+    """Return the mean capacity above 1 that ways have on COMPAS at ε = 0.05."""
+    where = {"dataset": "compas", "training": "standardised", "epsilon": 0.05, "quantity": "mean"}
+    found = show.at(show.trained(estimates), **where).set_index("way")["estimate"]
+    return pytest.approx((found[ways] - 1).tolist())
+
+
+def test_remedies_stand_below_what_they_are_compared_with():
+    """A row has its estimate, pale ones the committed, also where a run has fewer networks."""
+    networks = committed_run(NETWORKS, repetition=0)
+    ways = ["50 alone", "ensembles of 2", "20 alone", "ensembles of 5", "10 alone"]
+    ways += ["ensembles of 10", "as trained", "Platt", "isotonic"]
+    axes = networks.figure("fig-rashomon-remedies").axes
+    rows = [label.get_text() for label in axes[0].get_yticklabels()]
+    assert rows[:6:2] == ["single, for 2", "single, for 5", "single, for 10"]
+    assert rows[1:6:2] + rows[6:] == ways[1:6:2] + ways[6:]
+    for frame, alpha in ((networks.estimates, 1), (networks.reference, 0.35)):
+        drawn = [line for line in axes[1].lines if line.get_alpha() == alpha]
+        assert any(list(line.get_xdata()) == mean_on_compas(frame, ways) for line in drawn)
+    fewer = networks.estimates.replace({"way": {"50 alone": "5 alone", "20 alone": "2 alone"}})
+    fewer = fewer[fewer["way"] != "10 alone"]
+    line = NETWORKS.figures["fig-rashomon-remedies"](fewer, None).axes[1].lines[0]
+    ways = ["5 alone", "ensembles of 2", "2 alone", "ensembles of 5"]
+    assert list(line.get_xdata()[:4]) == mean_on_compas(fewer, ways)
+
+
+@pytest.mark.parametrize(
+    ("study", "label", "quantity", "where"),
+    [
+        (AUTHORS, "fig-rashomon-leads", "lead", {}),
+        (LOGISTIC, "fig-rashomon-penalties", "mean", {"way": "exact", "epsilon": 0.01}),
+    ],
+    ids=["leads", "penalties"],
+)
+def test_lines_are_the_runs_estimates(study, label, quantity, where):
+    """The left panel has a line for Adult and one for COMPAS, in the order of the axis."""
+    run = committed_run(study, repetition=0)
+    lines = [line for line in run.figure(label).axes[0].lines if line.get_alpha() == 1]
+    for dataset in ("adult", "compas"):
+        rows = show.at(run.estimates, quantity=quantity, dataset=dataset, **where)
+        rows = rows.sort_values("penalty" if study is LOGISTIC else "epsilon")
+        assert any(list(line.get_ydata()) == rows["estimate"].tolist() for line in lines)
+
+
+def test_decisions_are_of_the_last_epoch():
+    """Each share has one point for each ε; discrepancy is of sampling alone."""
+    networks, awp = (committed_run(study, repetition=0) for study in (NETWORKS, AWP))
+    figure = awp.figure("fig-rashomon-decisions", beside=[networks])
+    lines = [line for line in figure.axes[1].lines if line.get_alpha() == 1]
+    assert [len(line.get_xdata()) for line in lines] == [4] * 5
 
 
 def test_without_pytorch_awp_shows_the_committed_results(monkeypatch):
@@ -267,9 +321,9 @@ def test_without_pytorch_awp_shows_the_committed_results(monkeypatch):
     assert run.figure("fig-rashomon-tails", beside=[committed_run(NETWORKS)]).axes
 
 
-def test_missing_data_names_loaders_that_exist():
-    """The two data sets that are not to be had have loaders."""
-    table = show.missing_data()
-    assert table.index.tolist() == ["HSLS:09", "CIFAR-10"]
-    for call in table["loader"]:
-        assert callable(getattr(datasets, call.removeprefix("studies.data.datasets.").rstrip("()")))
+def test_chapter_names_loaders_of_missing_data_that_exist():
+    """The two data sets that are not to be had have loaders, which the chapter names."""
+    path = Path(__file__).parents[2] / "notebooks" / "07_rashomon_capacity.py"
+    named = re.findall(r"`studies\.data\.datasets\.(\w+)\(\)`", path.read_text(encoding="utf-8"))
+    assert named == ["load_hsls", "load_cifar10"]
+    assert all(callable(getattr(datasets, name)) for name in named)

@@ -9,6 +9,7 @@ from studies.kit.claims import claims, judge
 from studies.kit.verdicts import judge_parts
 from studies.pmv2019 import STUDIES, show, tuning
 from studies.pmv2019 import table1 as pmv
+from studies.pmv2019.rules import SIDE_BY_SIDE
 
 BY_NAME = {study.name: study for study in STUDIES}
 
@@ -139,7 +140,8 @@ def test_verdict_on_stability(grid, pmv_depths, grid_depths, label):
 def test_ledger_entry_is_complete_and_judged(claim):
     """Each claim names its study, its chapter and its figure, and gets a verdict of the scale."""
     entry = claims()[claim]
-    assert entry["chapter"] == "06_pmv_comparison"
+    tuned = int(claim.removeprefix("PMV-")) > 5
+    assert entry["chapter"] == ("09_four_ways" if tuned else "06_pmv_comparison")
     assert entry["figure"]
     finding = judge(claim)
     assert (finding.verdict == "untestable") == (claim in {"PMV-8", "PMV-9"})
@@ -155,7 +157,7 @@ def test_figures_have_titles_and_labelled_axes_and_change_with_the_run(study):
     if study is tuning.DEPTHS:
         options["grid"] = tuning.GRID_DEPTHS.estimate(tuning.GRID_DEPTHS.committed()[0])
     for label, draw in study.figures.items():
-        some = {"grid": options["grid"]} if label == "fig-pmv-depths" else {}
+        some = {"grid": options["grid"]} if label == "fig-ways-depths" else {}
         figures = [
             draw(reference.assign(estimate=reference["estimate"] * share), reference, **some)
             for share in (1, 0.9)
@@ -164,11 +166,52 @@ def test_figures_have_titles_and_labelled_axes_and_change_with_the_run(study):
         first = figures[0].axes[0]
         assert first.get_ylabel() or figures[0].get_supylabel() or first.get_yticklabels()
         drawn = [
-            np.concatenate([line.get_xydata() for ax in one.axes for line in ax.lines])
+            [line.get_xydata().tolist() for ax in one.axes for line in ax.lines]
+            + [text.get_text() for ax in one.axes for text in ax.texts]
             for one in figures
         ]
-        assert not np.array_equal(*drawn)
+        assert drawn[0] != drawn[1]
         plt.close("all")
+
+
+def test_grid_of_rules_prints_the_full_results_and_the_runs():
+    """A cell has the committed estimate, its margin, and the run's own where it has one."""
+    reference = SIDE_BY_SIDE.estimate(SIDE_BY_SIDE.committed()[0])
+    own = reference[reference["problem"] == "moon"]
+    own = own.assign(estimate=own["estimate"] + 0.5)
+    figure = show.draw_grid("regret accuracy", own, reference)
+    rules, problems = (
+        [label.get_text() for label in labels]
+        for labels in (figure.axes[0].get_yticklabels(), figure.axes[0].get_xticklabels())
+    )
+    lines = {
+        (problems[text.xy[0]], rules[text.xy[1]]): text.get_text().splitlines()
+        for text in figure.axes[0].texts
+    }
+    assert len(lines) == len(rules) * len(problems) == 63
+    for row in reference[reference["quantity"] == "regret accuracy"].itertuples():
+        found = lines[row.problem.replace(" ", "\n").replace("-", "\n"), row.rule]
+        assert found[0] == f"{100 * row.estimate:.1f}"
+        assert found[1] == f"±{100 * (row.high - row.low) / 2:.1f}"
+        assert found[2:] == (
+            [f"run {100 * row.estimate + 50:.1f}"] if row.problem == "moon" else []
+        )
+    assert {
+        len(text.get_text().splitlines())
+        for text in show.draw_grid("regret accuracy", own, own).axes[0].texts
+    } == {2}
+    plt.close("all")
+
+
+def test_gaps_stand_beside_the_papers():
+    """A diamond at the printed gap in each panel that has one, above the folds in order."""
+    reference = tuning.TREE_GAPS.estimate(tuning.TREE_GAPS.committed()[0])
+    numbers = claims()["PMV-5"]["numbers"]
+    figure = tuning.TREE_GAPS.figures["fig-pmv-gaps"](reference, None, paper=numbers)
+    for ax, name in zip(figure.axes, ("breast_cancer", "adult"), strict=True):
+        (diamond,) = (line for line in ax.lines if line.get_marker() == "D")
+        assert diamond.get_xdata()[0] == numbers[name]
+    plt.close("all")
 
 
 def test_table_beside_paper_holds_ours_and_the_papers():

@@ -7,8 +7,9 @@ and since Algorithm 1 draws the sets of each tree for itself, so is the law of i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,9 @@ from scipy.special import betainc, betaincinv
 
 from pvf.exact import counts_law
 from pvf.validation import is_tied_best
+from studies.kit.dots import changed, series
 from studies.kit.estimates import mean_estimates
-from studies.kit.show import finished, panels, points, text_table
+from studies.kit.show import finished, panels, text_table
 from studies.kit.study import Settings, Study, setting
 from studies.pvf2026.clinical import run
 
@@ -206,29 +208,14 @@ def figure_of_sets(
         xlabel="perturbed sets M",
         ylabel="runs with the choice\nof endless sets (%)",
     )
-    sigmas = sorted(estimates["sigma"].unique())
+    frames = changed((estimates, reference), lambda rows: rows[rows["n_sets"] > 0])
     for metric, ax in zip(METRICS, axes, strict=True):
-        for series, sigma in enumerate(sigmas):
-            for part, pale in ((reference, True), (estimates, False)):
-                if part is None:
-                    continue
-                rows = part[(part["quantity"] == "same") & (part["n_sets"] > 0)]
-                rows = rows[(rows["metric"] == metric) & (rows["dataset"] == dataset)]
-                rows = rows[rows["sigma"] == sigma]
-                label = "" if pale else f"σ = {sigma:g}"
-                points(
-                    ax, rows, rows["n_sets"], series=series, pale=pale, label=label, linestyle="-"
-                )
+        for number, sigma in enumerate(sorted(estimates["sigma"].unique())):
+            where = {"quantity": "same", "metric": metric, "dataset": dataset, "sigma": sigma}
+            series(ax, frames, "n_sets", number, f"σ = {sigma:g}", where, linestyle="-")
         ax.axhline(95, color="0.35", linewidth=0.8, linestyle="--")
         ax.set(xscale="log", ylim=(0, 103))
     return finished(figure, legend_columns=4)
-
-
-def _figure(dataset: str) -> Callable[..., Figure]:
-    def draw(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
-        return figure_of_sets(estimates, reference, dataset=dataset)
-
-    return draw
 
 
 MANY_SETS = Study(
@@ -238,8 +225,8 @@ MANY_SETS = Study(
     block=_block,
     estimate=estimate,
     figures={
-        "fig-breast-sets": _figure("breast-cancer"),
-        "fig-cervical-sets": _figure("cervical-cancer"),
+        "fig-breast-sets": partial(figure_of_sets, dataset="breast-cancer"),
+        "fig-cervical-sets": partial(figure_of_sets, dataset="cervical-cancer"),
     },
     sample={"n_repetitions": 1, "datasets": ("breast-cancer",), "sigmas": (0.3,)},
     notes=(

@@ -16,6 +16,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from studies.kit.claims import claims
+from studies.kit.dots import at, changed, series
 from studies.kit.estimates import mean_estimates
 from studies.kit.show import finished, level_axis, panels, points
 from studies.kit.study import Settings, Study, setting
@@ -213,15 +214,14 @@ def figure_of_harm(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> F
         xlabel="noise σ",
         ylabel="PVF's wins less losses\n(% of splits)",
     )
+    order = {sigma: place for place, sigma in enumerate(sigmas)}
+    frames = changed(
+        (estimates, reference), lambda rows: at(rows, sigma=sigmas).replace({"sigma": order})
+    )
     for metric, ax in zip(metrics, axes, strict=True):
-        for series, change in enumerate(CHANGES):
-            for part, pale in ((reference, True), (estimates, False)):
-                if part is None:
-                    continue
-                rows = part[(part["quantity"] == "lead") & (part["metric"] == metric)]
-                rows = rows[(rows["change"] == change) & rows["sigma"].isin(sigmas)]
-                places = [sigmas.index(s) + 0.08 * (series - 3.5) for s in rows["sigma"]]
-                points(ax, rows, places, series=series, pale=pale, label="" if pale else change)
+        for number, change in enumerate(CHANGES):
+            where = {"quantity": "lead", "metric": metric, "change": change}
+            series(ax, frames, "sigma", number, change, where, shift=0.08 * (number - 3.5))
         ax.axhline(0, color="0.35", linewidth=0.8)
         level_axis(ax, sigmas)
     return finished(figure, legend_columns=3)

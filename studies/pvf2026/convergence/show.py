@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
+from studies.kit.dots import at, series
 from studies.kit.estimates import SCHEMA
-from studies.kit.show import MARKERS, finished, panels, points
+from studies.kit.show import MARKERS, finished, panels
 
 _KEYS = ["claim", "part", "size"]
 #: Correlations have 99% intervals in the table.
@@ -71,23 +73,11 @@ def _end(part: pd.DataFrame) -> pd.DataFrame:
 def _lines(
     estimates: pd.DataFrame, reference: pd.DataFrame | None, claim: str, ax: Axes, scale: float
 ) -> None:
-    for source, pale in ((reference, True), (estimates, False)):
-        if source is None:
-            continue
-        rows = source[(source["claim"] == claim) & (source["quantity"] == "value")]
-        for series, (part, line) in enumerate(rows.groupby("part", sort=False)):
-            drawn = line.sort_values("size")
-            points(
-                ax,
-                drawn,
-                drawn["size"],
-                series=series,
-                label="" if pale else str(part),
-                scale=scale,
-                pale=pale,
-                fmt=f"{MARKERS[series]}-",
-                linewidth=1,
-            )
+    where = {"claim": claim, "quantity": "value"}
+    for number, part in enumerate(pd.unique(at(estimates, **where)["part"])):
+        options: dict[str, Any] = {"fmt": f"{MARKERS[number]}-", "linewidth": 1, "scale": scale}
+        frames = (estimates, reference)
+        series(ax, frames, "size", number, str(part), {**where, "part": part}, **options)
 
 
 def figure_of_errors(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:

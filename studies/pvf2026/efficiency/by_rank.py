@@ -19,8 +19,9 @@ from scipy.special import expit
 from pvf.metrics import intervention_efficiency_counts, intervention_efficiency_score
 from pvf.validation import is_tied_best
 from studies.data.datasets import make_clusters
+from studies.kit.dots import dot_rows
 from studies.kit.estimates import mean_estimates
-from studies.kit.show import finished, panels, points
+from studies.kit.show import finished
 from studies.kit.study import Settings, Study, setting
 from studies.pvf2026.clinical import run as clinical
 from studies.pvf2026.synthetic import run as synthetic
@@ -126,21 +127,13 @@ def estimate(table: pd.DataFrame) -> pd.DataFrame:
 
 def figure(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
     """Draw what choosing by rank reaches more than choosing by labels, where ranks are followed."""
-    drawn, axes = panels(
-        len(CAPACITIES),
-        size=(2.6, 3.0),
-        titles=[f"{100 * c:.0f} places in 100" for c in CAPACITIES],
-    )
-    for ax, capacity in zip(axes, CAPACITIES, strict=True):
-        ax.axvline(0, color="0.5", linewidth=1)
-        for frame, pale in ((estimates, False), (reference, True)):
-            if frame is not None:
-                rows = frame[(frame["capacity"] == capacity) & (frame["quantity"] == "lead_rank")]
-                rows = rows.set_index("problem").loc[list(PROBLEMS)[::-1]]
-                points(ax, rows, range(len(rows)), horizontal=True, pale=pale)
-    axes[0].set_yticks(range(len(PROBLEMS)), list(PROBLEMS)[::-1])
-    drawn.supxlabel("Efficiency by rank, choice by rank less choice by labels", fontsize=10)
-    return finished(drawn)
+    columns = {
+        f"{100 * c:.0f} places in 100": {"": {"capacity": c, "quantity": "lead_rank"}}
+        for c in CAPACITIES
+    }
+    xlabel = "Efficiency by rank, choice by rank less choice by labels"
+    frames = (estimates, reference)
+    return finished(dot_rows(frames, ["problem"], columns, xlabel, line=(0.0, ""))[0])
 
 
 BY_RANK = Study(

@@ -12,12 +12,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
 from studies.kit.claims import claims
+from studies.kit.dots import Frames, at, changed, series
 from studies.kit.estimates import SCHEMA, t_interval
-from studies.kit.show import MARKERS, finished, level_axis, panels, points
+from studies.kit.show import MARKERS, finished, level_axis, panels
 from studies.kit.verdicts import Part, Region
 from studies.pvf2026.synthetic.grid import GROUPS, METRICS, PAPER_METRICS, SIGMAS, TIE_LABELS
 
@@ -341,25 +343,22 @@ def _rows(estimates: pd.DataFrame, quantity: str, **where: Any) -> pd.DataFrame:
     return estimates[chosen]
 
 
-def _draw_rules(
-    ax: Any, estimates: pd.DataFrame, quantity: str, *, pale: bool, **where: Any
-) -> None:
+def _draw_rules(ax: Axes, frames: Frames, quantity: str, **where: Any) -> None:
     """Draw a quantity of every metric under each tie rule."""
-    for series, (rule, label) in enumerate(TIE_LABELS.items()):
-        part = _rows(estimates, quantity, tie_break=rule, **where).set_index("metric")
-        part = part.loc[list(PAPER_METRICS)]
-        places = np.arange(len(part)) + 0.2 * (series - 1) + (0.08 if pale else 0)
-        name = "" if pale else label
-        points(ax, part, places, series=series, label=name, pale=pale)
+    order = {metric: place for place, metric in enumerate(PAPER_METRICS)}
+    placed = changed(
+        frames, lambda rows: at(rows, **where).assign(place=lambda r: r["metric"].map(order))
+    )
+    for number, (rule, label) in enumerate(TIE_LABELS.items()):
+        keys = {"quantity": quantity, "tie_break": rule, "metric": list(PAPER_METRICS)}
+        series(ax, placed, "place", number, label, keys, shift=0.2 * (number - 1))
     ax.set_xticks(range(len(PAPER_METRICS)), PAPER_METRICS, rotation=90)
 
 
 def figure_of_shares(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
     """Draw the share of configurations in which PVF leads, as in the paper's Figure 3."""
     figure, (ax,) = panels(1, size=(6.8, 3.8), xlabel="metric")
-    for part, pale in ((reference, True), (estimates, False)):
-        if part is not None:
-            _draw_rules(ax, part, "share ahead", pale=pale)
+    _draw_rules(ax, (estimates, reference), "share ahead")
     printed = claims()["SYN-1"]["numbers"]["share"]
     ax.plot(range(2), [printed] * 2, "D", color="black", fillstyle="none", label="the paper")
     ax.axhline(50, color="0.35", linewidth=0.8, linestyle=":")
@@ -374,9 +373,8 @@ def figure_of_best_sigma(
     titles = [f"{group} separability" for group in GROUPS]
     figure, axes = panels(3, size=(2.8, 3.4), titles=titles, ylabel=_LEAD)
     for group, ax in zip(GROUPS, axes, strict=True):
-        for part, pale in ((reference, True), (estimates, False)):
-            if part is not None:
-                _draw_rules(ax, part, "best lead", pale=pale, n_samples=n_samples, group=group)
+        where = {"n_samples": n_samples, "group": group}
+        _draw_rules(ax, (estimates, reference), "best lead", **where)
         ax.axhline(0, color="0.35", linewidth=0.8)
     return finished(figure)
 
@@ -387,18 +385,16 @@ def figure_of_sensitivity(
     """Draw mean leads over σ with ties split evenly, a panel a group (Figures 12 to 17)."""
     titles = [f"{group} separability" for group in GROUPS]
     figure, axes = panels(3, size=(2.8, 3.2), titles=titles, xlabel="noise σ", ylabel=_LEAD)
+    order = {sigma: place for place, sigma in enumerate(SIGMAS)}
+    frames = changed(
+        (estimates, reference), lambda rows: rows.assign(place=rows["sigma"].map(order))
+    )
+    common = {"quantity": "lead", "n_samples": n_samples, "tie_break": "even"}
     for group, ax in zip(GROUPS, axes, strict=True):
-        for series, metric in enumerate(PAPER_METRICS):
-            where = {"n_samples": n_samples, "group": group, "metric": metric, "tie_break": "even"}
-            for part, pale in ((reference, True), (estimates, False)):
-                if part is None:
-                    continue
-                rows = _rows(part, "lead", **where).sort_values("sigma")
-                places = [SIGMAS.index(sigma) for sigma in rows["sigma"]]
-                line, name = f"{MARKERS[series]}-", "" if pale else metric
-                points(
-                    ax, rows, places, series=series, label=name, fmt=line, linewidth=1, pale=pale
-                )
+        for number, metric in enumerate(PAPER_METRICS):
+            where = {**common, "group": group, "metric": metric}
+            options: dict[str, Any] = {"fmt": f"{MARKERS[number]}-", "linewidth": 1}
+            series(ax, frames, "place", number, metric, where, **options)
         ax.axhline(0, color="0.35", linewidth=0.8)
         level_axis(ax, SIGMAS)
     return finished(figure, legend_columns=6)

@@ -42,6 +42,7 @@ MODES = ("reduced", "full")
 # header: `pvf: {time_limit: {full: 7200}}`.
 TIME_LIMITS = {"reduced": 600.0, "full": 4 * 3600.0}
 INJECTED = "injected-parameters"  # papermill's tag
+DRAWING = "import book.tools.drawing; book.tools.drawing.install(); del book"
 SHOWN_PACKAGES = ("numpy", "scipy", "scikit-learn")
 
 
@@ -378,6 +379,7 @@ def _kernel_manager(scratch: Path) -> type[AsyncKernelManager]:
             "--log-level=CRITICAL",  # it would write a warning at each start
             "-f",
             "{connection_file}",
+            f"--IPKernelApp.exec_lines={DRAWING}",
         ],
         display_name="Python 3",
         language="python",
@@ -454,7 +456,8 @@ def job_inputs(project: Project, job: Job) -> dict[str, Any]:
         commands, every committed result, package versions.
     """
     cells = [[cell.cell_type, cell.source, cell.metadata] for cell in job.notebook.cells]
-    files = {path.relative_to(ROOT).as_posix(): path for path in _library_files()}
+    library = [*_library_files(), ROOT / "book" / "tools" / "drawing.py"]
+    files = {path.relative_to(ROOT).as_posix(): path for path in library}
     files |= {
         project.relative(path): path
         for path in sorted(project.results.rglob("*"))

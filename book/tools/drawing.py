@@ -53,6 +53,10 @@ def stack(figure: Figure) -> None:
     A figure whose labels leave no room for a panel stays wider, and its page scrolls it.
     """
     panels: list[Any] = [ax for ax in figure.axes if ax.get_subplotspec()]
+    if not all(
+        ax.get_title() or ax.get_title("left") for ax in panels
+    ):  # one stands for those below
+        panels.sort(key=lambda ax: ax.get_subplotspec().colspan.start)
     if panels:
         beside = max(ax.get_tightbbox().width - ax.bbox.width for ax in panels) / figure.dpi
         height = figure.get_figheight() / panels[0].get_subplotspec().get_gridspec().nrows

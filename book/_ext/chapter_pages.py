@@ -12,6 +12,7 @@ from html import escape
 from claims_page import verdict_chips
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
 
 OPEN = ("Why", "So what", "In code", "Verdicts", "Exercise")
 GLOSSARY = "book/notation"
@@ -124,8 +125,17 @@ def true_minus(text: str) -> str:
     return re.sub(r"(?<![\w.])-(?=[\d.])", "−", text)
 
 
+def visit_citation(self: HTML5Translator, node: nodes.citation) -> None:
+    """Open an entry of the bibliography as an item of its list; docutils gives it no such role."""
+    if not isinstance(node.previous_sibling(), nodes.citation):
+        self.body.append('<div role="list" class="citation-list">\n')
+    self.body.append(self.starttag(node, "div", classes=["citation"], role="listitem"))
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
+    citation = (visit_citation, HTML5Translator.depart_citation)
+    app.add_node(nodes.citation, override=True, html=citation)
     app.connect("doctree-resolved", lay_out)
     app.connect("doctree-resolved", explain_terms)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -6,7 +6,7 @@ All are computed when a page asks for them, from the committed tables.
 import re
 import tomllib
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 from jinja2 import FileSystemLoader
 from sphinx.application import Sphinx
-from sphinx.config import Config
 
 import studies
 from book.tools.markdown import markdown_table
@@ -53,68 +52,50 @@ class Lazy:
         return self._make()
 
 
-class Findings(dict):
-    """What we found on each claim, under its id with an underscore: ``finding.SYN_10.number``."""
+class Asked(dict):
+    """What a page asks for by its name is made then, and kept."""
+
+    def __init__(self, make: Callable[[str], Any]) -> None:
+        super().__init__()
+        self._make = make
 
     def __missing__(self, name: str) -> Any:
-        self[name] = judge(name.replace("_", "-"))
+        self[name] = self._make(name)
         return self[name]
 
 
-class Rules(dict):
-    """The numbers of the study of rules, as its chapter has them: ``rules.difference``."""
-
-    def __missing__(self, name: str) -> Any:
-        n_cohorts = RULES_STUDY.settings.full().n_primary
-        self.update(numbers(RULES_STUDY.reference, POWER.reference, n_cohorts))
-        self["minutes"] = RULES_STUDY.committed()[1]["wall_time"] / 60
-        return self[name]
+@cache
+def rule_numbers() -> dict[str, Any]:
+    """Return the numbers of the study of rules, as its chapter has them."""
+    n_cohorts = RULES_STUDY.settings.full().n_primary
+    found = numbers(RULES_STUDY.reference, POWER.reference, n_cohorts)
+    return {**found, "minutes": RULES_STUDY.committed()[1]["wall_time"] / 60}
 
 
-class Wall(dict):
-    """The table for practitioners in Markdown, for a capacity: ``wall[0.3]``."""
-
-    def __missing__(self, capacity: float) -> str:
-        table = wall_table(RULES_STUDY.reference, f"IE@{capacity:g}")
-        self[capacity] = markdown_table(table.to_dict("records"))
-        return self[capacity]
+def wall(capacity: float) -> str:
+    """Return the table for practitioners in Markdown, for a capacity."""
+    table = wall_table(RULES_STUDY.reference, f"IE@{capacity:g}")
+    return markdown_table(table.to_dict("records"))
 
 
-class Printed(dict):
-    """What the papers print, under the id with an underscore: ``paper.SYN_10.seconds``."""
-
-    def __missing__(self, name: str) -> Any:
-        self[name] = claims()[name.replace("_", "-")]["numbers"]
-        return self[name]
-
-
-class Changes(dict):
-    """By how much PMV's printed test accuracies change with the noise, at most, by data set."""
-
-    def __missing__(self, name: str) -> str:
-        table = pd.read_csv(results_folder() / "paper" / "pmv_table1.csv", comment="#")
-        table = table[table["distribution"] == name]
-        by_model = table.groupby("model")["test_accuracy"]
-        self[name] = f"{(by_model.max() - by_model.min()).max():.2f}"
-        return self[name]
+def accuracy_change(distribution: str) -> str:
+    """Return by how much PMV's printed test accuracies change with the noise, at most."""
+    table = pd.read_csv(results_folder() / "paper" / "pmv_table1.csv", comment="#")
+    table = table[table["distribution"] == distribution]
+    by_model = table.groupby("model")["test_accuracy"]
+    return f"{(by_model.max() - by_model.min()).max():.2f}"
 
 
-class Counts(dict):
-    """How many claims have a verdict; ``claims`` is all of them, and a paper's key its own."""
-
-    def __missing__(self, name: str) -> int:
-        table = ledger()
-        self |= {"claims": len(table)}
-        self |= {kind: int((table["verdict"] == kind).sum()) for kind in LABELS}
-        self |= {paper: int((table["paper"] == paper).sum()) for paper in PAPERS}
-        self |= {
-            f"{paper} {kind}": int(((table["paper"] == paper) & (table["verdict"] == kind)).sum())
-            for paper in PAPERS
-            for kind in LABELS
-        }
-        if name not in self:
-            raise KeyError(f"no count of the ledger is called {name!r}")
-        return self[name]
+def count(name: str) -> int:
+    """Return how many claims there are: all, a paper's, those with a verdict, or both."""
+    table, (first, _, rest) = ledger(), name.partition(" ")
+    if first in PAPERS:
+        table, name = table[table["paper"] == first], rest
+    if name in ("claims", ""):
+        return len(table)
+    if name not in LABELS:
+        raise KeyError(f"no count of the ledger is called {name!r}")
+    return int((table["verdict"] == name).sum())
 
 
 def natural(claim: str) -> tuple[str, int]:
@@ -270,21 +251,20 @@ def _anchor(label: str) -> str:
     return label.replace("_", "-").lower()
 
 
-def add_values(_: Sphinx, config: Config) -> None:
-    """Offer the ledger to the pages as ``{{ claims_table }}`` and so on."""
-    config.myst_substitutions = {
-        **config.myst_substitutions,
+def ledger_values() -> dict[str, Any]:
+    """Return what pages show of the ledger: ``{{ claims_table }}``, ``{{ rules.tables }}``."""
+    return {
         "start_reached": Lazy(partial(html, "reached", "start.html.j2")),
         "start_bars": Lazy(partial(html, "bars", "start.html.j2")),
         "rule_changes": Lazy(partial(html, "changes")),
         "claims_table": Lazy(partial(html, "table")),
         "claims_counts": Lazy(partial(html, "counts")),
-        "count": Counts(),
-        "finding": Findings(),
-        "rules": Rules(),
-        "wall": Wall(),
-        "paper": Printed(),
-        "pmv_change": Changes(),
+        "count": Asked(count),
+        "finding": Asked(lambda name: judge(name.replace("_", "-"))),
+        "rules": Asked(lambda name: rule_numbers()[name]),
+        "wall": Asked(wall),
+        "paper": Asked(lambda name: claims()[name.replace("_", "-")]["numbers"]),
+        "pmv_change": Asked(accuracy_change),
     }
 
 
@@ -312,6 +292,5 @@ def write_files(app: Sphinx) -> None:
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.connect("config-inited", add_values)
     app.connect("builder-inited", write_files)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

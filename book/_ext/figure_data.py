@@ -6,7 +6,6 @@ import nbformat
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.config import Config
 
 from book.tools.figures import (
     ChapterFigure,
@@ -18,7 +17,6 @@ from book.tools.figures import (
 from book.tools.markdown import markdown_table
 from book.tools.project import Project
 from studies.kit import claims
-from studies.kit.results import read_result
 
 FOLDER = "_build/figure_data"  # where the data of the pages' own runs are put
 
@@ -123,40 +121,8 @@ def _expected(name: str) -> str:
     return f"*{claims.judge(name).verdict}*, from `{claims.claims()[name]['study']}.csv`"
 
 
-def list_of_tables(project: Project) -> str:
-    """Markdown table: each committed table with the command that makes it and what it holds."""
-    made = {
-        path: read_result(path.stem, project.results)[1]
-        for path in sorted(project.results.glob("*.csv"))
-    }
-    return markdown_table(
-        [
-            {
-                "File": f"{{download}}`{path.name} <results/{path.name}>`",
-                "Made by": f"`python -m studies tables {path.stem}`",
-                "Seed": facts["seed"],
-                "Minutes": f"{facts['wall_time'] / 60:.1f}",
-                "SHA-256 begins": f"`{facts['sha256'][:8]}`",
-            }
-            for path, facts in made.items()
-        ]
-    )
-
-
-def add_lists(app: Sphinx, config: Config) -> None:
-    """Offer the lists to the pages as ``{{ name }}``."""
-    project = Project(Path(app.srcdir))
-    lists = {
-        "list_of_figures": list_of_figures(project),
-        "list_of_claims": list_of_claims(project),
-        "list_of_tables": list_of_tables(project),
-    }
-    config.myst_substitutions = {**config.myst_substitutions, **lists}
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.connect("config-inited", add_lists)
     app.connect("builder-inited", write_kept_data)
     app.connect("doctree-read", add_links, priority=400)  # before Sphinx collects downloads
     return {"parallel_read_safe": True, "parallel_write_safe": True}

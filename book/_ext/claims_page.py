@@ -232,6 +232,7 @@ def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
             {
                 **row,
                 "claim": claim,
+                "study": entry["study"],
                 "axis": None if main.untestable else _axis(main, _printed(entry, main)),
                 "parts": [*part_lines(finding.parts)],
                 "words": " ".join([row["chapter"].replace("_", " "), *letters]),

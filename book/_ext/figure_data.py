@@ -16,7 +16,6 @@ from book.tools.figures import (
 )
 from book.tools.markdown import markdown_table
 from book.tools.project import Project
-from studies.kit import claims
 
 FOLDER = "_build/figure_data"  # where the data of the pages' own runs are put
 
@@ -90,35 +89,6 @@ def _data_behind(figure: ChapterFigure) -> str:
     if figure.tables:
         return ", ".join(f"`{name}.csv`" for name in figure.tables)
     return "made by the same command" if figure.has_data else "none: it illustrates"
-
-
-def list_of_claims(project: Project) -> str:
-    """Markdown table: each claim, where it is shown, the command, and what should come out."""
-    figures = chapter_figures(project)
-    return markdown_table(
-        [
-            {
-                "Claim": name,
-                "What it says": claim["statement"],
-                "Command": f"`python -m book.tools run {claim['chapter']}`",
-                "Expected": f"{_expected(name)}; {_place(claim, figures)}",
-            }
-            for name, claim in claims.claims().items()
-            if (project.notebooks / f"{claim['chapter']}.py").is_file()
-        ]
-    )
-
-
-def _place(claim: dict, figures: list[ChapterFigure]) -> str:
-    """Link to the figure or the section that shows a claim."""
-    if claim["figure"] in {figure.label for figure in figures}:
-        return f"shown in {{numref}}`{claim['figure']}`"
-    return f"shown in {{ref}}`chapter {claim['chapter'].split('_')[0]} <{claim['figure']}>`"
-
-
-def _expected(name: str) -> str:
-    """Name the verdict that comes out and the file that it comes from."""
-    return f"*{claims.judge(name).verdict}*, from `{claims.claims()[name]['study']}.csv`"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import nbformat
 from claims_page import Lazy, ledger_values
-from figure_data import list_of_claims, list_of_figures
+from figure_data import list_of_figures
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
@@ -123,7 +123,7 @@ def _pairs(values: dict[str, Any]) -> str:
 
 def add_values(app: Sphinx, config: Config) -> None:
     """Offer all of them to the pages as ``{{ name }}``."""
-    tables = (chapters_table, results_table, list_of_figures, list_of_claims)
+    tables = (chapters_table, results_table, list_of_figures)
     config.myst_substitutions = {
         **config.myst_substitutions,
         **worked_example(),

@@ -21,7 +21,6 @@ from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter
-from matplotlib_inline.backend_inline import configure_inline_support
 
 PHONE, LEAST = 3.4, 2.0  # inches: the width of a phone, and what a panel needs
 LONG = 440  # letters that fit into a line of a phone, times their size in points
@@ -33,7 +32,7 @@ def install() -> None:
     """Have this kernel show each figure as `two_layouts`."""
     plt.rcParams["legend.frameon"] = False
     shell = get_ipython()
-    configure_inline_support(shell, plt.get_backend())
+    shell.run_line_magic("matplotlib", "inline")
     for formatter in shell.display_formatter.formatters.values():
         formatter.pop(Figure, None)
     shell.display_formatter.formatters["text/html"].for_type(Figure, two_layouts)

@@ -184,10 +184,11 @@ def test_every_figure_and_claim_is_listed_with_a_command(built_book, listed):
     for figure in FIGURES:
         assert re.search(rf'href="[^"]*{figure.stem}\.html#{figure.label}"', page), figure.label
         assert f"python -m book.tools run {figure.stem}" in listed
-    stems = {figure.stem for figure in FIGURES}
+    ledger = (built_book.html / "book" / "claims.html").read_text(encoding="utf-8")
     for name, claim in claims.claims().items():
-        if claim["chapter"] in stems:
-            assert re.search(rf"^\s*{name}\s*$", listed, re.MULTILINE), name
+        row = re.search(rf'<tr[^>]* id="claim-{name.lower()}".*?</tr>', ledger, re.DOTALL)[0]
+        assert f"python -m book.tools run {claim['chapter']}<" in row
+        assert f"{claim['study']}.csv" in row
 
 
 def test_listed_commands_exist(listed):

@@ -20,7 +20,7 @@ import studies
 from book.tools.markdown import markdown_table
 from pvf._outputs import write_whole
 from pvf.render import environment
-from studies.kit.claims import claims, in_words, judge, ledger, ledger_text, part_lines
+from studies.kit.claims import Finding, claims, in_words, judge, ledger, ledger_text, part_lines
 from studies.kit.results import results_folder
 from studies.kit.verdicts import LABELS, Part
 from studies.pvf2026.clinical import REACHED
@@ -53,7 +53,7 @@ class Lazy:
 
 
 class Asked(dict):
-    """What a page asks for by its name is made then, and kept."""
+    """What a page asks for by its name is made then, and kept; Sphinx keeps it with the pages."""
 
     def __init__(self, make: Callable[[str], Any]) -> None:
         super().__init__()
@@ -64,9 +64,23 @@ class Asked(dict):
         return self[name]
 
 
+def finding(name: str) -> Finding:
+    """Return what we found on a claim, given its id with an underscore: ``finding.SYN_10.low``."""
+    return judge(name.replace("_", "-"))
+
+
+def printed(name: str) -> dict[str, Any]:
+    """Return what the paper prints: ``paper.SYN_10.seconds``."""
+    return claims()[name.replace("_", "-")]["numbers"]
+
+
+def rule_number(name: str) -> Any:
+    """Return a number of the study of rules, as its chapter has it."""
+    return _rule_numbers()[name]
+
+
 @cache
-def rule_numbers() -> dict[str, Any]:
-    """Return the numbers of the study of rules, as its chapter has them."""
+def _rule_numbers() -> dict[str, Any]:
     n_cohorts = RULES_STUDY.settings.full().n_primary
     found = numbers(RULES_STUDY.reference, POWER.reference, n_cohorts)
     return {**found, "minutes": RULES_STUDY.committed()[1]["wall_time"] / 60}
@@ -261,10 +275,10 @@ def ledger_values() -> dict[str, Any]:
         "claims_table": Lazy(partial(html, "table")),
         "claims_counts": Lazy(partial(html, "counts")),
         "count": Asked(count),
-        "finding": Asked(lambda name: judge(name.replace("_", "-"))),
-        "rules": Asked(lambda name: rule_numbers()[name]),
+        "finding": Asked(finding),
+        "rules": Asked(rule_number),
         "wall": Asked(wall),
-        "paper": Asked(lambda name: claims()[name.replace("_", "-")]["numbers"]),
+        "paper": Asked(printed),
         "pmv_change": Asked(accuracy_change),
     }
 

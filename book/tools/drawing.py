@@ -22,7 +22,7 @@ from matplotlib.gridspec import GridSpec
 from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter
 
-PHONE, LEAST = 3.4, 2.0  # inches: the width of a phone, and what a panel needs
+PHONE, LEAST = 3.25, 2.0  # inches: what a phone of 360 pixels shows, and what a panel needs
 LONG = 440  # letters that fit into a line of a phone, times their size in points
 SETTINGS: dict[Any, Any] = {"svg.fonttype": "none", "font.sans-serif": ["DejaVu Sans"]}
 _numbers = itertools.count()

@@ -1,4 +1,4 @@
-"""Below each chapter's figure, links to the data behind it; and lists of what makes what."""
+"""Below each chapter's figure, links to the data behind it."""
 
 from pathlib import Path
 
@@ -7,14 +7,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
 
-from book.tools.figures import (
-    ChapterFigure,
-    chapter_figures,
-    check_tables,
-    kept_data,
-    tables_of_figures,
-)
-from book.tools.markdown import markdown_table
+from book.tools.figures import check_tables, kept_data, tables_of_figures
 from book.tools.project import Project
 
 FOLDER = "_build/figure_data"  # where the data of the pages' own runs are put
@@ -68,27 +61,6 @@ def _legend(links: list[addnodes.download_reference]) -> nodes.legend:
     for number, link in enumerate(links):
         line += [nodes.Text(", " if number else ""), link]
     return nodes.legend("", line)
-
-
-def list_of_figures(project: Project) -> str:
-    """Markdown table: each figure, the command that draws it, its data and what makes them."""
-    return markdown_table(
-        [
-            {
-                "Figure": f"{{numref}}`{figure.label}`",
-                "What it shows": figure.shows,
-                "Drawn by": f"`python -m book.tools run {figure.stem}`",
-                "Data behind it": _data_behind(figure),
-            }
-            for figure in chapter_figures(project)
-        ]
-    )
-
-
-def _data_behind(figure: ChapterFigure) -> str:
-    if figure.tables:
-        return ", ".join(f"`{name}.csv`" for name in figure.tables)
-    return "made by the same command" if figure.has_data else "none: it illustrates"
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -7,15 +7,15 @@ was run and each committed table made; the ledger and lists of what makes what.
 import json
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import nbformat
 from claims_page import Lazy, ledger_values
-from figure_data import list_of_figures
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
 import pvf
+from book.tools.figures import chapter_figures
 from book.tools.markdown import markdown_table
 from book.tools.project import Project
 from studies.kit.results import commit_name, duration
@@ -55,80 +55,38 @@ def _row(name: str, tp: int, fp: int) -> dict[str, str]:
     return counts | {heading: f"{value:.2f}" for heading, value in rates.items()}
 
 
-SHOWN = ("python", "numpy", "scipy", "pandas", "scikit-learn")
-SCALES = {"full": "full", "reduced": "reduced", "other": "values chosen by hand"}
+def table(name: str, project: Project) -> str:
+    """Return a table of ``tables.md.j2``: of chapters and their runs, of results, or of figures."""
+    pages = Environment(loader=FileSystemLoader(Path(__file__).parent), undefined=StrictUndefined)
+    provenance = sorted(project.results.glob("*.json"))
+    facts = {
+        "chapters": [_run(project, path) for path in sorted(project.chapters.glob("*.ipynb"))],
+        "results": [(path.stem, json.loads(path.read_text("utf-8"))) for path in provenance],
+        "figures": chapter_figures(project),
+        "packages": ("python", "numpy", "scipy", "pandas", "scikit-learn"),
+        "duration": duration,
+        "commit_name": commit_name,
+    }
+    return str(getattr(pages.get_template("tables.md.j2").make_module(facts), name)()).strip()
 
 
-def chapters_table(project: Project) -> str:
-    """Markdown table of the executed notebooks, from what papermill and the runner noted."""
-    rows = []
-    for path in sorted(project.chapters.glob("*.ipynb")):
-        notebook = nbformat.read(path, as_version=4)
-        noted, papermill = notebook.metadata["pvf"], notebook.metadata["papermill"]
-        times = _times(project, path.stem)
-        versions = {name: noted["inputs"].get(name) for name in SHOWN}
-        rows.append(
-            {
-                "Chapter": f"[](chapters/{path.name})",
-                "Run": SCALES[noted["scale"]],
-                "Commit": noted["commit"].removeprefix("commit "),
-                "Wall time": duration(times["duration"]) if times else "–",
-                "Parameters": _pairs(papermill["parameters"]),
-                "Run at": times.get("start_time", "–")[:16].replace("T", " "),
-                "Versions": ", ".join(f"{name} {v}" for name, v in versions.items() if v),
-            }
-        )
-    return markdown_table(rows)
-
-
-def _times(project: Project, stem: str) -> dict[str, Any]:
-    """Return when a chapter was run and how long it took, if it was run on this machine."""
-    path = project.logs / f"{stem}.times.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-
-
-def results_table(project: Project) -> str:
-    """Markdown table of the committed tables, from their provenance."""
-    rows = []
-    for path in sorted(project.results.glob("*.json")):
-        facts = json.loads(path.read_text(encoding="utf-8"))
-        settings = dict(facts["settings"])
-        repetitions = settings.pop("n_repetitions", "–")
-        machine = facts["machine"]
-        rows.append(
-            {
-                "Table": (
-                    f"`{path.stem}`: {{download}}`CSV <results/{path.stem}.csv>`, "
-                    f"{{download}}`provenance <results/{path.name}>`"
-                ),
-                "Made by": f"`python -m studies tables {path.stem}`",
-                "SHA-256 begins": f"`{facts['sha256'][:8]}`",
-                "Holds": facts["notes"],
-                "Rows": f"{facts['rows']:,}",
-                "Commit": commit_name(facts["git"]),
-                "Seed": facts["seed"],
-                "Repetitions": f"{repetitions:,}" if isinstance(repetitions, int) else repetitions,
-                "Other settings": _pairs(settings) or "–",
-                "Wall time": duration(facts["wall_time"]),
-                "Machine": f"{machine['cpu']}, {machine['cores']} cores, {machine['platform']}",
-                "Made": facts["created"][:10],
-            }
-        )
-    return markdown_table(rows)
-
-
-def _pairs(values: dict[str, Any]) -> str:
-    return ", ".join(f"`{name} = {value}`" for name, value in values.items())
+def _run(project: Project, path: Path) -> tuple[str, dict, dict, dict]:
+    """Return what the runner noted of a chapter; when it ran, if it was run on this machine."""
+    metadata = nbformat.read(path, as_version=4).metadata
+    times = project.logs / f"{path.stem}.times.json"
+    ran = json.loads(times.read_text(encoding="utf-8")) if times.is_file() else {}
+    return path.stem, metadata["pvf"], metadata["papermill"]["parameters"], ran
 
 
 def add_values(app: Sphinx, config: Config) -> None:
     """Offer all of them to the pages as ``{{ name }}``."""
-    tables = (chapters_table, results_table, list_of_figures)
+    project = Project(Path(app.srcdir))
+    tables = ("chapters_table", "results_table", "list_of_figures")
     config.myst_substitutions = {
         **config.myst_substitutions,
         **worked_example(),
         **ledger_values(),
-        **{make.__name__: Lazy(partial(make, Project(Path(app.srcdir)))) for make in tables},
+        **{name: Lazy(partial(table, name, project)) for name in tables},
     }
 
 

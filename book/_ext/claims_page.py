@@ -118,51 +118,27 @@ def natural(claim: str) -> tuple[str, int]:
     return prefix, int(number)
 
 
-#: Who is taken into the ten places, on the start page.
-WAYS = {
-    "chance": "by chance",
-    "traditional": "traditional choice",
-    "pvf": "PVF’s choice",
-    "best": "best of 100 trees",
-}
-
-
-def _reached() -> list[dict[str, Any]]:
-    """Return the cases that ten places reach in a hundred patients, one panel a data set."""
-    found = REACHED.reference.query("capacity == 0.1")
-    found = found.set_index(["dataset", "sigma", "quantity"]).sort_index()
-    panels = []
-    for title, dataset, sigma in (
-        ("Breast cancer", "breast-cancer", 0.3),
-        ("Cervical cancer", "cervical-cancer", 0.01),
-    ):
-        rows = found.loc[(dataset, sigma)]
-        ends = {key: rows.loc[key, ["estimate", "low", "high"]].to_dict() for key in WAYS}
-        named = [
-            {"key": key, "name": name, **ends[key], "text": in_words(*ends[key].values())}
-            for key, name in WAYS.items()
-        ]
-        panels.append({"title": title, "cases": rows.loc["cases", "estimate"], "rows": named})
-    return panels
+def _reached() -> dict[tuple, dict[str, float]]:
+    """Return the cases that ten places reach in a hundred patients, by data set, σ and way."""
+    found = REACHED.reference.query("capacity == 0.1").rename(columns={"estimate": "number"})
+    found = found.set_index(["dataset", "sigma", "quantity"])
+    return found[["number", "low", "high"]].to_dict("index")
 
 
 def html(part: str, template: str = "claims.html.j2") -> str:
     """Return a part of a template beside this file, filled from the ledger."""
-    table = ledger()
-    named = {key: name for key, name in PAPERS.items() if (table["paper"] == key).any()}
     facts = {
         "kinds": LABELS,
         "marks": MARKS,
         "classes": CLASSES,
         "verdicts": {kind: kind for kind in LABELS},
-        "papers": {key: f"{SHORT[key]}: {name}" for key, name in named.items()},
-        "count_rows": {
-            **{name: _counts(table[table["paper"] == key]) for key, name in named.items()},
-            "All": _counts(table),
-        },
-        "rows": _rows(table),
+        "papers": PAPERS,
+        "short_papers": {key: f"{SHORT[key]}: {name}" for key, name in PAPERS.items()},
+        "count": count,
+        "rows": _rows(ledger()),
         "change_rows": rule_changes(),
-        "panels": _reached(),
+        "reached_cases": _reached(),
+        "in_words": in_words,
     }
     pages = environment("html").overlay(loader=FileSystemLoader(Path(__file__).parent))
     module = pages.get_template(template).make_module(facts)
@@ -225,10 +201,6 @@ def rule_changes() -> list[dict[str, Any]]:
     """Return every change of a rule, as its file lists them."""
     path = Path(studies.__file__).parent / "rule_changes.toml"
     return tomllib.loads(path.read_text(encoding="utf-8"))["change"]
-
-
-def _counts(table: pd.DataFrame) -> list[int]:
-    return [*(int((table["verdict"] == kind).sum()) for kind in LABELS), len(table)]
 
 
 def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -7,7 +7,6 @@ import re
 import tomllib
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -125,8 +124,8 @@ def _reached() -> dict[tuple, dict[str, float]]:
     return found[["number", "low", "high"]].to_dict("index")
 
 
-def html(part: str, template: str = "claims.html.j2") -> str:
-    """Return a part of a template beside this file, filled from the ledger."""
+def html(part: str, template: str = "claims.html.j2", *, of: str | None = None) -> str:
+    """Return a part of a template beside this file, filled from the ledger; of a chapter or all."""
     facts = {
         "kinds": LABELS,
         "marks": MARKS,
@@ -135,26 +134,20 @@ def html(part: str, template: str = "claims.html.j2") -> str:
         "papers": PAPERS,
         "short_papers": {key: f"{SHORT[key]}: {name}" for key, name in PAPERS.items()},
         "count": count,
-        "rows": _rows(ledger()),
+        "rows": _rows(),
         "change_rows": rule_changes(),
         "reached_cases": _reached(),
         "in_words": in_words,
     }
     pages = environment("html").overlay(loader=FileSystemLoader(Path(__file__).parent))
+    pages.filters["in_words"] = in_words
     module = pages.get_template(template).make_module(facts)
-    return str(getattr(module, part)())
+    return str(getattr(module, part)(*filter(None, [of])))
 
 
 def verdict_chips(stem: str) -> str:
     """Return links to a chapter's claims in the ledger, each with its verdict."""
-    table = ledger()
-    table = table[table["chapter"] == stem]
-    links = [
-        f'<a class="verdict {CLASSES[row.verdict]}" href="../claims.html#claim-{claim.lower()}" '
-        f'title="{escape(row.statement)}">{MARKS[row.verdict]} {claim}: {row.verdict}</a>'
-        for claim, row in table.iterrows()
-    ]
-    return f'<p class="verdict-chips">{" ".join(links)}</p>'
+    return html("chips", of=stem)
 
 
 def _printed(entry: dict[str, Any], part: Part) -> tuple[float, ...]:
@@ -177,24 +170,9 @@ def _axis(part: Part, paper: Sequence[float]) -> dict[str, Any] | None:
     least, most = min(known), max(known)
     if np.isnan(least) or least == most:
         return None
-
-    def place(values: Sequence[float]) -> list[float]:
-        return [round(6 + 148 * (value - least) / (most - least), 1) for value in values]
-
-    told = {
-        "ours": in_words(part.estimate, part.low, part.high),
-        "95% of single runs": " to ".join(map(in_words, run)),
-        "the paper": " to ".join(map(in_words, paper)),
-        "the rule's edge": " and ".join(map(in_words, marks)),
-    }
-    return {
-        "ours": place(ours),
-        "run": place(run),
-        "marks": place(marks),
-        "paper": place(paper),
-        "ends": [in_words(least), in_words(most)],
-        "label": f"{part.says}. " + ", ".join(f"{k}: {v}" for k, v in told.items() if v),
-    }
+    told = in_words(part.estimate, part.low, part.high)
+    shown = {"ours": ours, "run": run, "marks": marks, "paper": paper}
+    return {"says": part.says, "told": told, "least": least, "most": most, **shown}
 
 
 def rule_changes() -> list[dict[str, Any]]:
@@ -203,8 +181,10 @@ def rule_changes() -> list[dict[str, Any]]:
     return tomllib.loads(path.read_text(encoding="utf-8"))["change"]
 
 
-def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+@cache
+def _rows() -> list[dict[str, Any]]:
     """Return what each claim's row shows, paper by paper, with what orders it."""
+    table = ledger()
     ranks = {claim: rank for rank, claim in enumerate(sorted(table.index, key=natural))}
     rows = []
     for claim, row in sorted(table.iterrows(), key=lambda item: list(PAPERS).index(item[1].paper)):

@@ -43,6 +43,8 @@ MODES = ("reduced", "full")
 TIME_LIMITS = {"reduced": 600.0, "full": 4 * 3600.0}
 INJECTED = "injected-parameters"  # papermill's tag
 DRAWING = "import book.tools.drawing; book.tools.drawing.install(); del book"
+# The last is jupyter_client's word for a kernel that doesn't answer in time.
+FAULTS = (PapermillExecutionError, CellTimeoutError, DeadKernelError, RuntimeError)
 SHOWN_PACKAGES = ("numpy", "scipy", "scikit-learn")
 
 
@@ -322,29 +324,22 @@ def execute(job: Job, cwd: Path, *, progress: bool = False) -> NotebookNode:
                 on_cell_execute=remember,
                 cwd=cwd,
             )
-        except PapermillExecutionError as error:
-            raise BookError(
-                f"{job.stem}: {_last_cell(job.notebook, started)} failed with "
-                f"{error.ename}: {error.evalue}"
-            ) from error
-        except CellTimeoutError as error:
-            raise BookError(
-                f"{job.stem}: stopped after {job.time_limit:g} s, the notebook's limit, in "
-                f"{_last_cell(job.notebook, started)}"
-            ) from error
-        except DeadKernelError as error:
-            raise BookError(
-                f"{job.stem}: the kernel died in {_last_cell(job.notebook, started)}"
-            ) from error
-        except RuntimeError as error:
-            # jupyter_client's word for a kernel that doesn't answer in time.
-            raise BookError(f"{job.stem}: the kernel did not start: {error}") from error
+        except FAULTS as error:
+            raise BookError(f"{job.stem}: {_fault(error, job, started)}") from error
     refuse_errors(executed, job.stem)
     return executed
 
 
-def _last_cell(notebook: NotebookNode, started: Sequence[NotebookNode]) -> str:
-    return _cell_name(notebook, started[-1]) if started else "no cell yet"
+def _fault(error: Exception, job: Job, started: Sequence[NotebookNode]) -> str:
+    cell = _cell_name(job.notebook, started[-1]) if started else "no cell yet"
+    match error:
+        case PapermillExecutionError():
+            return f"{cell} failed with {error.ename}: {error.evalue}"
+        case CellTimeoutError():
+            return f"stopped after {job.time_limit:g} s, the notebook's limit, in {cell}"
+        case DeadKernelError():
+            return f"the kernel died in {cell}"
+    return f"the kernel did not start: {error}"
 
 
 def _cell_name(notebook: NotebookNode, cell: NotebookNode) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import nbformat
 import papermill
 from filelock import AcquireReturnProxy, BaseFileLock, FileLock, Timeout
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jupyter_client import AsyncKernelManager
 from jupyter_client.kernelspec import KernelSpec
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
@@ -23,7 +24,6 @@ from nbformat import NotebookNode
 from papermill.exceptions import PapermillExecutionError
 from papermill.execute import ERROR_MARKER_TAG
 
-from book.tools.markdown import markdown_table
 from book.tools.pairs import read_source, source_stems
 from book.tools.parameters import (
     Parameter,
@@ -45,7 +45,6 @@ INJECTED = "injected-parameters"  # papermill's tag
 DRAWING = "import book.tools.drawing; book.tools.drawing.install(); del book"
 # The last is jupyter_client's word for a kernel that doesn't answer in time.
 FAULTS = (PapermillExecutionError, CellTimeoutError, DeadKernelError, RuntimeError)
-SHOWN_PACKAGES = ("numpy", "scipy", "scikit-learn")
 
 
 @dataclass(frozen=True)
@@ -533,34 +532,14 @@ def run_note(job: Job, commit: str) -> str:
     commit : str
         State of the repository.
     """
-    title, meaning = {
-        "full": ("Full run", "Made with the values of the full run."),
-        "reduced": ("Reduced run", "Smaller than the full run; computes and draws the same."),
-        "other": ("Run with chosen values", "Neither the reduced nor the full run."),
-    }[job.scale]
-    rows = []
-    for name, parameter in job.parameters.items():
-        row = {"Parameter": f"`{name}`", "This run": _shown(job.values[name])}
-        if job.scale != "full":
-            row["Full run"] = _shown(job.full[name])
-        rows.append(row | {"The paper": parameter.paper or "–"})
-    versions = package_versions()
-    made_with = ", ".join(f"{name} {versions[name]}" for name in SHOWN_PACKAGES)
-    line = f"{title} · {commit} · Python {versions['python']}, {made_with}"
-    return "\n".join(
-        [
-            f'<details class="fold run-note"><summary>{line}</summary>',
-            "",
-            meaning,
-            "",
-            *([markdown_table(rows), ""] if rows else []),
-            "</details>",
-        ]
-    )
+    pages = Environment(loader=FileSystemLoader(Path(__file__).parent), undefined=StrictUndefined)
+    template = pages.get_template("run_note.md.j2")
+    return template.render(job=job, commit=commit, versions=package_versions(), shown=_shown)
 
 
 def _shown(value: Value) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text.replace("|", "\\|")
 
 
 def _check_title(notebook: NotebookNode, name: str) -> None:

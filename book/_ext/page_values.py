@@ -27,32 +27,27 @@ FLAGS = {"A": (15, 15), "B": (7, 3)}  # true and false positives of two models
 
 def worked_example() -> dict[str, str]:
     """Two models whose order depends on the capacity, as values for the page on methods."""
+    rows = []
+    for name, (tp, fp) in FLAGS.items():
+        rates = {
+            "Precision": tp / (tp + fp),
+            "Recall": tp / CASES,
+            "F1": 2 * tp / (tp + fp + CASES),
+        }
+        for calls in CALLS:
+            rates[f"IE with room for {calls}"] = pvf.intervention_efficiency_counts(
+                tp, fp, CASES, PATIENTS - CASES, calls / PATIENTS
+            )
+        counts = {"Model": name, "Flagged": tp + fp, "Cases among them": tp}
+        rows.append(counts | {heading: f"{value:.2f}" for heading, value in rates.items()})
     return {
         "n_patients": str(PATIENTS),
         "n_cases": str(CASES),
         "few_calls": str(CALLS[0]),
         "many_calls": str(CALLS[1]),
         "few_calls_by_chance": f"{CALLS[0] * CASES / PATIENTS:g}",
-        "worked_example": markdown_table([_row(name, *flags) for name, flags in FLAGS.items()]),
+        "worked_example": markdown_table(rows),
     }
-
-
-def _row(name: str, tp: int, fp: int) -> dict[str, str]:
-    precision, recall = tp / (tp + fp), tp / CASES
-    efficiency = {
-        f"IE with room for {calls}": pvf.intervention_efficiency_counts(
-            tp, fp, CASES, PATIENTS - CASES, calls / PATIENTS
-        )
-        for calls in CALLS
-    }
-    rates = {
-        "Precision": precision,
-        "Recall": recall,
-        "F1": 2 * precision * recall / (precision + recall),
-        **efficiency,
-    }
-    counts = {"Model": name, "Flagged": str(tp + fp), "Cases among them": str(tp)}
-    return counts | {heading: f"{value:.2f}" for heading, value in rates.items()}
 
 
 def table(name: str, project: Project) -> str:

@@ -87,12 +87,11 @@ def one_page(html: Path, entries: list[str]) -> str:
     before, _, rest = pages[entries[0]].partition("<article")
     articles = [_article(entry, text, entries) for entry, text in pages.items()]
     titles = [re.search(r"<h1>(.*?)<a", article, re.S) for article in articles]
-    items = [
-        f'<li><a href="#{_place(entry)}">{title[1]}</a></li>'
+    items = "".join(
+        f'<li><a href="#{_place(entry)}">{title[1] if title else entry}</a></li>'
         for entry, title in zip(entries, titles, strict=True)
-        if title
-    ]
-    contents = f'<div id="jb-print-toc"><h2>Contents</h2><ol>{"".join(items)}</ol></div>'
+    )
+    contents = f'<div id="jb-print-toc"><h2>Contents</h2><ol>{items}</ol></div>'
     before = re.sub(r'<div id="jb-print-toc">.*?</nav>\s*</div>', contents, before, flags=re.S)
     page = "".join([before, *articles, rest.partition("</article>")[2]])
     # Only formulas need a script on paper.

@@ -132,6 +132,7 @@ def html(part: str, template: str = "claims.html.j2", *, of: str | None = None) 
         "classes": CLASSES,
         "verdicts": {kind: kind for kind in LABELS},
         "papers": PAPERS,
+        "short": SHORT,
         "short_papers": {key: f"{SHORT[key]}: {name}" for key, name in PAPERS.items()},
         "count": count,
         "rows": _rows(),
@@ -188,11 +189,9 @@ def _rows() -> list[dict[str, Any]]:
     ranks = {claim: rank for rank, claim in enumerate(sorted(table.index, key=natural))}
     rows = []
     for claim, row in sorted(table.iterrows(), key=lambda item: list(PAPERS).index(item[1].paper)):
-        number = re.match(r"\d+", row["chapter"])
         finding, entry = judge(claim), claims()[claim]
         main = finding.parts[entry.get("main", 0)]
         letters = [word for letter, word in LETTERS.items() if letter in str(row.to_list())]
-        place = number.group() if number else "0"
         ours = in_words(row["number"], row["low"], row["high"])
         rows.append(
             {
@@ -204,18 +203,10 @@ def _rows() -> list[dict[str, Any]]:
                 "words": " ".join([row["chapter"].replace("_", " "), *letters]),
                 "number_sort": f"{row['number'] + 1e9:020.6f}" if ours else "",
                 "rank": f"{ranks[claim]:04d}",
-                "short": SHORT[row["paper"]],
                 "ours": f"{ours} {row['unit']}".strip(),
-                "chapter_number": int(place),
-                "chapter_sort": f"{place} {ranks[claim]:04d}",
-                "link": f"chapters/{row['chapter']}.html#{_anchor(row['figure'])}",
             }
         )
     return rows
-
-
-def _anchor(label: str) -> str:
-    return label.replace("_", "-").lower()
 
 
 def ledger_values() -> dict[str, Any]:
@@ -235,26 +226,16 @@ def ledger_values() -> dict[str, Any]:
     }
 
 
-def write_ledger(app: Sphinx) -> None:
-    """Put the ledger beside the page, as files to download."""
-    folder = Path(app.outdir) / "book"
-    folder.mkdir(parents=True, exist_ok=True)
-    for layout in ("csv", "json"):
-        write_whole(folder / f"claims.{layout}", ledger_text(layout).encode())
-
-
-def write_wall(app: Sphinx) -> None:
-    """Draw the sheets for the wall, to show and to download, before their page is read."""
-    write_sheets(
-        Path(app.srcdir) / "_build" / "wall", RULES_STUDY.reference, RULES_STUDY.committed()[1]
-    )
-
-
 def write_files(app: Sphinx) -> None:
     """Write what pages offer to download, which takes seconds, where there are such pages."""
-    for page, write in {"claims": write_ledger, "wall": write_wall}.items():
-        if (Path(app.srcdir) / "book" / f"{page}.md").is_file():
-            write(app)
+    pages, made = Path(app.srcdir) / "book", Path(app.outdir) / "book"
+    if (pages / "claims.md").is_file():
+        made.mkdir(parents=True, exist_ok=True)
+        for layout in ("csv", "json"):
+            write_whole(made / f"claims.{layout}", ledger_text(layout).encode())
+    if (pages / "wall.md").is_file():  # the sheets have to be there before their page is read
+        sheets = Path(app.srcdir) / "_build" / "wall"
+        write_sheets(sheets, RULES_STUDY.reference, RULES_STUDY.committed()[1])
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

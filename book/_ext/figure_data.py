@@ -33,34 +33,24 @@ def add_links(app: Sphinx, doctree: nodes.document) -> None:
     project = Project(Path(app.srcdir))
     tables = tables_of_figures(project)
     for figure in doctree.findall(nodes.figure):
-        links = []
+        line = nodes.paragraph("", "Data: ", classes=["figure-data"])
         for label in figure["names"]:
             for name in tables.get(label, ()):
-                links += [_link(project, f"book/results/{name}.csv"), _provenance(name)]
+                line += _link(project, f"book/results/{name}.csv")
+                line += _link(project, f"book/results/{name}.json", f"how {name} was made")
             if (project.root / FOLDER / f"{label}.csv").is_file():
-                links.append(_link(project, f"{FOLDER}/{label}.csv", "this page’s run"))
-        if links:
-            figure.append(_legend(links))
+                line += _link(project, f"{FOLDER}/{label}.csv", "this page’s run")
+        if len(line) > 1:
+            line.pop()
+            figure.append(nodes.legend("", line))
 
 
-def _link(project: Project, path: str, text: str = "") -> addnodes.download_reference:
+def _link(project: Project, path: str, text: str = "") -> list[nodes.Node]:
     """Link to a file of the repository, with its name and size as text."""
     file = project.root / path
-    shown = f"{text or file.name} ({max(round(file.stat().st_size / 1000), 1):,} kB)"
-    return addnodes.download_reference("", shown, reftarget=f"/{path}")
-
-
-def _provenance(name: str) -> addnodes.download_reference:
-    return addnodes.download_reference(
-        "", f"how {name} was made", reftarget=f"/book/results/{name}.json"
-    )
-
-
-def _legend(links: list[addnodes.download_reference]) -> nodes.legend:
-    line = nodes.paragraph("", "Data: ", classes=["figure-data"])
-    for number, link in enumerate(links):
-        line += [nodes.Text(", " if number else ""), link]
-    return nodes.legend("", line)
+    size = f" ({max(round(file.stat().st_size / 1000), 1):,} kB)" if file.suffix == ".csv" else ""
+    link = addnodes.download_reference("", (text or file.name) + size, reftarget=f"/{path}")
+    return [link, nodes.Text(", ")]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -16,42 +16,16 @@ from sphinx.config import Config
 
 import pvf
 from book.tools.figures import chapter_figures
-from book.tools.markdown import markdown_table
 from book.tools.project import Project
 from studies.kit.results import commit_name, duration
 
-PATIENTS, CASES = 200, 20
-CALLS = (10, 60)
-FLAGS = {"A": (15, 15), "B": (7, 3)}  # true and false positives of two models
-
-
-def worked_example() -> dict[str, str]:
-    """Two models whose order depends on the capacity, as values for the page on methods."""
-    rows = []
-    for name, (tp, fp) in FLAGS.items():
-        rates = {
-            "Precision": tp / (tp + fp),
-            "Recall": tp / CASES,
-            "F1": 2 * tp / (tp + fp + CASES),
-        }
-        for calls in CALLS:
-            rates[f"IE with room for {calls}"] = pvf.intervention_efficiency_counts(
-                tp, fp, CASES, PATIENTS - CASES, calls / PATIENTS
-            )
-        counts = {"Model": name, "Flagged": tp + fp, "Cases among them": tp}
-        rows.append(counts | {heading: f"{value:.2f}" for heading, value in rates.items()})
-    return {
-        "n_patients": str(PATIENTS),
-        "n_cases": str(CASES),
-        "few_calls": str(CALLS[0]),
-        "many_calls": str(CALLS[1]),
-        "few_calls_by_chance": f"{CALLS[0] * CASES / PATIENTS:g}",
-        "worked_example": markdown_table(rows),
-    }
+#: Two models whose order depends on the capacity: their true and false positives.
+EXAMPLE = {"n_patients": 200, "n_cases": 20, "calls": (10, 60)}
+FLAGS = {"A": (15, 15), "B": (7, 3)}
 
 
 def table(name: str, project: Project) -> str:
-    """Return a table of ``tables.md.j2``: of chapters and their runs, of results, or of figures."""
+    """Return a table of ``tables.md.j2``: of chapters' runs, results, figures, or an example."""
     pages = Environment(loader=FileSystemLoader(Path(__file__).parent), undefined=StrictUndefined)
     provenance = sorted(project.results.glob("*.json"))
     facts = {
@@ -61,6 +35,9 @@ def table(name: str, project: Project) -> str:
         "packages": ("python", "numpy", "scipy", "pandas", "scikit-learn"),
         "duration": duration,
         "commit_name": commit_name,
+        "flags": FLAGS,
+        "efficiency": pvf.intervention_efficiency_counts,
+        **EXAMPLE,
     }
     return str(getattr(pages.get_template("tables.md.j2").make_module(facts), name)()).strip()
 
@@ -76,10 +53,10 @@ def _run(project: Project, path: Path) -> tuple[str, dict, dict, dict]:
 def add_values(app: Sphinx, config: Config) -> None:
     """Offer all of them to the pages as ``{{ name }}``."""
     project = Project(Path(app.srcdir))
-    tables = ("chapters_table", "results_table", "list_of_figures")
+    tables = ("chapters_table", "results_table", "list_of_figures", "worked_example")
     config.myst_substitutions = {
         **config.myst_substitutions,
-        **worked_example(),
+        **EXAMPLE,
         **ledger_values(),
         **{name: Lazy(partial(table, name, project)) for name in tables},
     }

@@ -19,6 +19,7 @@ from book.tools.__main__ import main
 from book.tools.build import chapter_stems, make_book
 from book.tools.notebooks import is_current, plan_jobs
 from book.tools.pairs import stale_pairs
+from book.tools.pdf import BROWSERS, FLAGS, find_browser
 from book.tools.project import ROOT, Project
 
 if TYPE_CHECKING:
@@ -115,22 +116,10 @@ def built_book(committed_stale_pairs: list[str]) -> Project:
     return REPOSITORY
 
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-
 @pytest.fixture(scope="session")  # as wide as the book, so that a skip comes before its build
 def executable() -> str:
     """Find a Chromium, or skip, saying so, where there is none."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    found = find_browser()
     if found is None:
         pytest.skip(f"no Chromium or Chrome on PATH (looked for {', '.join(BROWSERS)})")
     return found

@@ -12,6 +12,7 @@ from html import escape
 from claims_page import verdict_chips
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.writers.html5 import HTML5Translator
 
 OPEN = ("Why", "So what", "In code", "Verdicts", "Exercise")
 GLOSSARY = "book/notation"
@@ -47,7 +48,7 @@ def lay_out(_: Sphinx, doctree: nodes.document, docname: str) -> None:
         return
     stem = docname.rsplit("/", maxsplit=1)[-1]
     numbered = stem[:2].isdecimal() and int(stem[:2]) < 90  # tools have no number
-    _caption(doctree, f"{int(stem[:2])}." if numbered else "")
+    _finish(doctree, f"{int(stem[:2])}." if numbered else "")
     sections = [node for node in doctree.findall(nodes.section) if node.parent.parent is doctree]
     names = {section: section.next_node(nodes.title).astext() for section in sections}
     if "In code" not in names.values():
@@ -91,32 +92,50 @@ def _taken_code(doctree: nodes.document) -> list[nodes.Node]:
     return taken
 
 
-def _caption(doctree: nodes.document, chapter: str) -> None:
-    """Put each table's number and caption above it, and true minus signs into its cells."""
+def _finish(doctree: nodes.document, chapter: str) -> None:
+    """Describe drawings, put number and caption above each table, and write true minus signs."""
+    for pasted in doctree.findall(nodes.inline):
+        if "pasted-text" in pasted["classes"]:
+            pasted.children = [nodes.Text(true_minus(pasted.astext()))]
     number = 0
     for cell in doctree.findall(nodes.container):
         for output in [*cell.findall(nodes.raw)] if cell.get("nb_element") == "cell_code" else ():
-            text = output.astext()
-            if "<table" not in text:
-                continue
-            caption = cell["cell_metadata"].get("table")
-            if caption:
-                number += 1
-                label = f'<span class="caption-number">Table {chapter}{number}.</span>'
-                words = f'<span class="caption-text">{label} {escape(caption)}</span>'
-                head = f"<caption>{words}</caption>"
-                start = text.index(">", text.index("<table")) + 1
-                text = text[:start] + head + text[start:]
-            text = re.sub(r">[^<]*</td>", _with_true_minus, text)
+            text, given = output.astext(), cell["cell_metadata"]
+            if 'class="drawn"' in text:
+                alt = given.get("mystnb", {}).get("image", {}).get("alt", "")
+                text = text.replace('role="img"', f'role="img" aria-label="{escape(alt)}"')
+            elif "<table" in text:
+                if "table" in given:
+                    number += 1
+                    text = _captioned(text, f"Table {chapter}{number}.", given["table"])
+                text = re.sub(r">[^<]*</td>", lambda words: true_minus(words[0]), text)
             output.replace_self(nodes.raw("", text, format="html", classes=output["classes"]))
 
 
-def _with_true_minus(cell: re.Match[str]) -> str:
-    return re.sub(r"(?<=[>( ])-(?=[\d.])", "−", cell[0])
+def _captioned(text: str, label: str, caption: str) -> str:
+    words = f'<span class="caption-number">{label}</span> {escape(caption)}'
+    start = text.index(">", text.index("<table")) + 1
+    return (
+        f'{text[:start]}<caption><span class="caption-text">{words}</span></caption>{text[start:]}'
+    )
+
+
+def true_minus(text: str) -> str:
+    """Write a minus sign before numbers, where a program writes a hyphen."""
+    return re.sub(r"(?<![\w.])-(?=[\d.])", "−", text)
+
+
+def visit_citation(self: HTML5Translator, node: nodes.citation) -> None:
+    """Open an entry of the bibliography as an item of its list; docutils gives it no such role."""
+    if not isinstance(node.previous_sibling(), nodes.citation):
+        self.body.append('<div role="list" class="citation-list">\n')
+    self.body.append(self.starttag(node, "div", classes=["citation"], role="listitem"))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
+    citation = (visit_citation, HTML5Translator.depart_citation)
+    app.add_node(nodes.citation, override=True, html=citation)
     app.connect("doctree-resolved", lay_out)
     app.connect("doctree-resolved", explain_terms)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

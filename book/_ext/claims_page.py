@@ -6,8 +6,7 @@ All are computed when a page asks for them, from the committed tables.
 import re
 import tomllib
 from collections.abc import Callable, Sequence
-from functools import partial
-from html import escape
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,12 @@ import numpy as np
 import pandas as pd
 from jinja2 import FileSystemLoader
 from sphinx.application import Sphinx
-from sphinx.config import Config
 
 import studies
 from book.tools.markdown import markdown_table
 from pvf._outputs import write_whole
 from pvf.render import environment
-from studies.kit.claims import claims, in_words, judge, ledger, ledger_text, part_lines
+from studies.kit.claims import Finding, claims, in_words, judge, ledger, ledger_text, part_lines
 from studies.kit.results import results_folder
 from studies.kit.verdicts import LABELS, Part
 from studies.pvf2026.clinical import REACHED
@@ -53,68 +51,64 @@ class Lazy:
         return self._make()
 
 
-class Findings(dict):
-    """What we found on each claim, under its id with an underscore: ``finding.SYN_10.number``."""
+class Asked(dict):
+    """What a page asks for by its name is made then, and kept; Sphinx keeps it with the pages."""
+
+    def __init__(self, make: Callable[[str], Any]) -> None:
+        super().__init__()
+        self._make = make
 
     def __missing__(self, name: str) -> Any:
-        self[name] = judge(name.replace("_", "-"))
+        self[name] = self._make(name)
         return self[name]
 
 
-class Rules(dict):
-    """The numbers of the study of rules, as its chapter has them: ``rules.difference``."""
-
-    def __missing__(self, name: str) -> Any:
-        n_cohorts = RULES_STUDY.settings.full().n_primary
-        self.update(numbers(RULES_STUDY.reference, POWER.reference, n_cohorts))
-        self["minutes"] = RULES_STUDY.committed()[1]["wall_time"] / 60
-        return self[name]
+def finding(name: str) -> Finding:
+    """Return what we found on a claim, given its id with an underscore: ``finding.SYN_10.low``."""
+    return judge(name.replace("_", "-"))
 
 
-class Wall(dict):
-    """The table for practitioners in Markdown, for a capacity: ``wall[0.3]``."""
-
-    def __missing__(self, capacity: float) -> str:
-        table = wall_table(RULES_STUDY.reference, f"IE@{capacity:g}")
-        self[capacity] = markdown_table(table.to_dict("records"))
-        return self[capacity]
+def printed(name: str) -> dict[str, Any]:
+    """Return what the paper prints: ``paper.SYN_10.seconds``."""
+    return claims()[name.replace("_", "-")]["numbers"]
 
 
-class Printed(dict):
-    """What the papers print, under the id with an underscore: ``paper.SYN_10.seconds``."""
-
-    def __missing__(self, name: str) -> Any:
-        self[name] = claims()[name.replace("_", "-")]["numbers"]
-        return self[name]
+def rule_number(name: str) -> Any:
+    """Return a number of the study of rules, as its chapter has it."""
+    return _rule_numbers()[name]
 
 
-class Changes(dict):
-    """By how much PMV's printed test accuracies change with the noise, at most, by data set."""
-
-    def __missing__(self, name: str) -> str:
-        table = pd.read_csv(results_folder() / "paper" / "pmv_table1.csv", comment="#")
-        table = table[table["distribution"] == name]
-        by_model = table.groupby("model")["test_accuracy"]
-        self[name] = f"{(by_model.max() - by_model.min()).max():.2f}"
-        return self[name]
+@cache
+def _rule_numbers() -> dict[str, Any]:
+    n_cohorts = RULES_STUDY.settings.full().n_primary
+    found = numbers(RULES_STUDY.reference, POWER.reference, n_cohorts)
+    return {**found, "minutes": RULES_STUDY.committed()[1]["wall_time"] / 60}
 
 
-class Counts(dict):
-    """How many claims have a verdict; ``claims`` is all of them, and a paper's key its own."""
+def wall(capacity: float) -> str:
+    """Return the table for practitioners in Markdown, for a capacity."""
+    table = wall_table(RULES_STUDY.reference, f"IE@{capacity:g}")
+    return markdown_table(table.to_dict("records"))
 
-    def __missing__(self, name: str) -> int:
-        table = ledger()
-        self |= {"claims": len(table)}
-        self |= {kind: int((table["verdict"] == kind).sum()) for kind in LABELS}
-        self |= {paper: int((table["paper"] == paper).sum()) for paper in PAPERS}
-        self |= {
-            f"{paper} {kind}": int(((table["paper"] == paper) & (table["verdict"] == kind)).sum())
-            for paper in PAPERS
-            for kind in LABELS
-        }
-        if name not in self:
-            raise KeyError(f"no count of the ledger is called {name!r}")
-        return self[name]
+
+def accuracy_change(distribution: str) -> str:
+    """Return by how much PMV's printed test accuracies change with the noise, at most."""
+    table = pd.read_csv(results_folder() / "paper" / "pmv_table1.csv", comment="#")
+    table = table[table["distribution"] == distribution]
+    by_model = table.groupby("model")["test_accuracy"]
+    return f"{(by_model.max() - by_model.min()).max():.2f}"
+
+
+def count(name: str) -> int:
+    """Return how many claims there are: all, a paper's, those with a verdict, or both."""
+    table, (first, _, rest) = ledger(), name.partition(" ")
+    if first in PAPERS:
+        table, name = table[table["paper"] == first], rest
+    if name in ("claims", ""):
+        return len(table)
+    if name not in LABELS:
+        raise KeyError(f"no count of the ledger is called {name!r}")
+    return int((table["verdict"] == name).sum())
 
 
 def natural(claim: str) -> tuple[str, int]:
@@ -123,67 +117,38 @@ def natural(claim: str) -> tuple[str, int]:
     return prefix, int(number)
 
 
-#: Who is taken into the ten places, on the start page.
-WAYS = {
-    "chance": "by chance",
-    "traditional": "traditional choice",
-    "pvf": "PVF’s choice",
-    "best": "best of 100 trees",
-}
+def _reached() -> dict[tuple, dict[str, float]]:
+    """Return the cases that ten places reach in a hundred patients, by data set, σ and way."""
+    found = REACHED.reference.query("capacity == 0.1").rename(columns={"estimate": "number"})
+    found = found.set_index(["dataset", "sigma", "quantity"])
+    return found[["number", "low", "high"]].to_dict("index")
 
 
-def _reached() -> list[dict[str, Any]]:
-    """Return the cases that ten places reach in a hundred patients, one panel a data set."""
-    found = REACHED.reference.query("capacity == 0.1")
-    found = found.set_index(["dataset", "sigma", "quantity"]).sort_index()
-    panels = []
-    for title, dataset, sigma in (
-        ("Breast cancer", "breast-cancer", 0.3),
-        ("Cervical cancer", "cervical-cancer", 0.01),
-    ):
-        rows = found.loc[(dataset, sigma)]
-        ends = {key: rows.loc[key, ["estimate", "low", "high"]].to_dict() for key in WAYS}
-        named = [
-            {"key": key, "name": name, **ends[key], "text": in_words(*ends[key].values())}
-            for key, name in WAYS.items()
-        ]
-        panels.append({"title": title, "cases": rows.loc["cases", "estimate"], "rows": named})
-    return panels
-
-
-def html(part: str, template: str = "claims.html.j2") -> str:
-    """Return a part of a template beside this file, filled from the ledger."""
-    table = ledger()
-    named = {key: name for key, name in PAPERS.items() if (table["paper"] == key).any()}
+def html(part: str, template: str = "claims.html.j2", *, of: str | None = None) -> str:
+    """Return a part of a template beside this file, filled from the ledger; of a chapter or all."""
     facts = {
         "kinds": LABELS,
         "marks": MARKS,
         "classes": CLASSES,
         "verdicts": {kind: kind for kind in LABELS},
-        "papers": {key: f"{SHORT[key]}: {name}" for key, name in named.items()},
-        "count_rows": {
-            **{name: _counts(table[table["paper"] == key]) for key, name in named.items()},
-            "All": _counts(table),
-        },
-        "rows": _rows(table),
+        "papers": PAPERS,
+        "short": SHORT,
+        "short_papers": {key: f"{SHORT[key]}: {name}" for key, name in PAPERS.items()},
+        "count": count,
+        "rows": _rows(),
         "change_rows": rule_changes(),
-        "panels": _reached(),
+        "reached_cases": _reached(),
+        "in_words": in_words,
     }
     pages = environment("html").overlay(loader=FileSystemLoader(Path(__file__).parent))
+    pages.filters["in_words"] = in_words
     module = pages.get_template(template).make_module(facts)
-    return str(getattr(module, part)())
+    return str(getattr(module, part)(*filter(None, [of])))
 
 
 def verdict_chips(stem: str) -> str:
     """Return links to a chapter's claims in the ledger, each with its verdict."""
-    table = ledger()
-    table = table[table["chapter"] == stem]
-    links = [
-        f'<a class="verdict {CLASSES[row.verdict]}" href="../claims.html#claim-{claim.lower()}" '
-        f'title="{escape(row.statement)}">{MARKS[row.verdict]} {claim}: {row.verdict}</a>'
-        for claim, row in table.iterrows()
-    ]
-    return f'<p class="verdict-chips">{" ".join(links)}</p>'
+    return html("chips", of=stem)
 
 
 def _printed(entry: dict[str, Any], part: Part) -> tuple[float, ...]:
@@ -206,24 +171,9 @@ def _axis(part: Part, paper: Sequence[float]) -> dict[str, Any] | None:
     least, most = min(known), max(known)
     if np.isnan(least) or least == most:
         return None
-
-    def place(values: Sequence[float]) -> list[float]:
-        return [round(6 + 148 * (value - least) / (most - least), 1) for value in values]
-
-    told = {
-        "ours": in_words(part.estimate, part.low, part.high),
-        "95% of single runs": " to ".join(map(in_words, run)),
-        "the paper": " to ".join(map(in_words, paper)),
-        "the rule's edge": " and ".join(map(in_words, marks)),
-    }
-    return {
-        "ours": place(ours),
-        "run": place(run),
-        "marks": place(marks),
-        "paper": place(paper),
-        "ends": [in_words(least), in_words(most)],
-        "label": f"{part.says}. " + ", ".join(f"{k}: {v}" for k, v in told.items() if v),
-    }
+    told = in_words(part.estimate, part.low, part.high)
+    shown = {"ours": ours, "run": run, "marks": marks, "paper": paper}
+    return {"says": part.says, "told": told, "least": least, "most": most, **shown}
 
 
 def rule_changes() -> list[dict[str, Any]]:
@@ -232,86 +182,63 @@ def rule_changes() -> list[dict[str, Any]]:
     return tomllib.loads(path.read_text(encoding="utf-8"))["change"]
 
 
-def _counts(table: pd.DataFrame) -> list[int]:
-    return [*(int((table["verdict"] == kind).sum()) for kind in LABELS), len(table)]
-
-
-def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+@cache
+def _rows() -> list[dict[str, Any]]:
     """Return what each claim's row shows, paper by paper, with what orders it."""
+    table = ledger()
     ranks = {claim: rank for rank, claim in enumerate(sorted(table.index, key=natural))}
     rows = []
     for claim, row in sorted(table.iterrows(), key=lambda item: list(PAPERS).index(item[1].paper)):
-        number = re.match(r"\d+", row["chapter"])
         finding, entry = judge(claim), claims()[claim]
         main = finding.parts[entry.get("main", 0)]
         letters = [word for letter, word in LETTERS.items() if letter in str(row.to_list())]
-        place = number.group() if number else "0"
         ours = in_words(row["number"], row["low"], row["high"])
         rows.append(
             {
                 **row,
                 "claim": claim,
+                "study": entry["study"],
                 "axis": None if main.untestable else _axis(main, _printed(entry, main)),
                 "parts": [*part_lines(finding.parts)],
                 "words": " ".join([row["chapter"].replace("_", " "), *letters]),
                 "number_sort": f"{row['number'] + 1e9:020.6f}" if ours else "",
                 "rank": f"{ranks[claim]:04d}",
-                "short": SHORT[row["paper"]],
                 "ours": f"{ours} {row['unit']}".strip(),
-                "chapter_number": int(place),
-                "chapter_sort": f"{place} {ranks[claim]:04d}",
-                "link": f"chapters/{row['chapter']}.html#{_anchor(row['figure'])}",
             }
         )
     return rows
 
 
-def _anchor(label: str) -> str:
-    return label.replace("_", "-").lower()
-
-
-def add_values(_: Sphinx, config: Config) -> None:
-    """Offer the ledger to the pages as ``{{ claims_table }}`` and so on."""
-    config.myst_substitutions = {
-        **config.myst_substitutions,
+def ledger_values() -> dict[str, Any]:
+    """Return what pages show of the ledger: ``{{ claims_table }}``, ``{{ rules.tables }}``."""
+    return {
         "start_reached": Lazy(partial(html, "reached", "start.html.j2")),
         "start_bars": Lazy(partial(html, "bars", "start.html.j2")),
         "rule_changes": Lazy(partial(html, "changes")),
         "claims_table": Lazy(partial(html, "table")),
         "claims_counts": Lazy(partial(html, "counts")),
-        "count": Counts(),
-        "finding": Findings(),
-        "rules": Rules(),
-        "wall": Wall(),
-        "paper": Printed(),
-        "pmv_change": Changes(),
+        "count": Asked(count),
+        "finding": Asked(finding),
+        "rules": Asked(rule_number),
+        "wall": Asked(wall),
+        "paper": Asked(printed),
+        "pmv_change": Asked(accuracy_change),
     }
-
-
-def write_ledger(app: Sphinx) -> None:
-    """Put the ledger beside the page, as files to download."""
-    folder = Path(app.outdir) / "book"
-    folder.mkdir(parents=True, exist_ok=True)
-    for layout in ("csv", "json"):
-        write_whole(folder / f"claims.{layout}", ledger_text(layout).encode())
-
-
-def write_wall(app: Sphinx) -> None:
-    """Draw the sheets for the wall, to show and to download, before their page is read."""
-    write_sheets(
-        Path(app.srcdir) / "_build" / "wall", RULES_STUDY.reference, RULES_STUDY.committed()[1]
-    )
 
 
 def write_files(app: Sphinx) -> None:
     """Write what pages offer to download, which takes seconds, where there are such pages."""
-    for page, write in {"claims": write_ledger, "wall": write_wall}.items():
-        if (Path(app.srcdir) / "book" / f"{page}.md").is_file():
-            write(app)
+    pages, made = Path(app.srcdir) / "book", Path(app.outdir) / "book"
+    if (pages / "claims.md").is_file():
+        made.mkdir(parents=True, exist_ok=True)
+        for layout in ("csv", "json"):
+            write_whole(made / f"claims.{layout}", ledger_text(layout).encode())
+    if (pages / "wall.md").is_file():  # the sheets have to be there before their page is read
+        sheets = Path(app.srcdir) / "_build" / "wall"
+        write_sheets(sheets, RULES_STUDY.reference, RULES_STUDY.committed()[1])
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.connect("config-inited", add_values)
     app.connect("builder-inited", write_files)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Below each chapter's figure, links to the data behind it; and lists of what makes what."""
+"""Below each chapter's figure, links to the data behind it."""
 
 from pathlib import Path
 
@@ -6,19 +6,9 @@ import nbformat
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.config import Config
 
-from book.tools.figures import (
-    ChapterFigure,
-    chapter_figures,
-    check_tables,
-    kept_data,
-    tables_of_figures,
-)
-from book.tools.markdown import markdown_table
+from book.tools.figures import check_tables, kept_data, tables_of_figures
 from book.tools.project import Project
-from studies.kit import claims
-from studies.kit.results import read_result
 
 FOLDER = "_build/figure_data"  # where the data of the pages' own runs are put
 
@@ -43,120 +33,28 @@ def add_links(app: Sphinx, doctree: nodes.document) -> None:
     project = Project(Path(app.srcdir))
     tables = tables_of_figures(project)
     for figure in doctree.findall(nodes.figure):
-        links = []
+        line = nodes.paragraph("", "Data: ", classes=["figure-data"])
         for label in figure["names"]:
             for name in tables.get(label, ()):
-                links += [_link(project, f"book/results/{name}.csv"), _provenance(name)]
+                line += _link(project, f"book/results/{name}.csv")
+                line += _link(project, f"book/results/{name}.json", f"how {name} was made")
             if (project.root / FOLDER / f"{label}.csv").is_file():
-                links.append(_link(project, f"{FOLDER}/{label}.csv", "this page’s run"))
-        if links:
-            figure.append(_legend(links))
+                line += _link(project, f"{FOLDER}/{label}.csv", "this page’s run")
+        if len(line) > 1:
+            line.pop()
+            figure.append(nodes.legend("", line))
 
 
-def _link(project: Project, path: str, text: str = "") -> addnodes.download_reference:
+def _link(project: Project, path: str, text: str = "") -> list[nodes.Node]:
     """Link to a file of the repository, with its name and size as text."""
     file = project.root / path
-    shown = f"{text or file.name} ({max(round(file.stat().st_size / 1000), 1):,} kB)"
-    return addnodes.download_reference("", shown, reftarget=f"/{path}")
-
-
-def _provenance(name: str) -> addnodes.download_reference:
-    return addnodes.download_reference(
-        "", f"how {name} was made", reftarget=f"/book/results/{name}.json"
-    )
-
-
-def _legend(links: list[addnodes.download_reference]) -> nodes.legend:
-    line = nodes.paragraph("", "Data: ", classes=["figure-data"])
-    for number, link in enumerate(links):
-        line += [nodes.Text(", " if number else ""), link]
-    return nodes.legend("", line)
-
-
-def list_of_figures(project: Project) -> str:
-    """Markdown table: each figure, the command that draws it, its data and what makes them."""
-    return markdown_table(
-        [
-            {
-                "Figure": f"{{numref}}`{figure.label}`",
-                "What it shows": figure.shows,
-                "Drawn by": f"`python -m book.tools run {figure.stem}`",
-                "Data behind it": _data_behind(figure),
-            }
-            for figure in chapter_figures(project)
-        ]
-    )
-
-
-def _data_behind(figure: ChapterFigure) -> str:
-    if figure.tables:
-        return ", ".join(f"`{name}.csv`" for name in figure.tables)
-    return "made by the same command" if figure.has_data else "none: it illustrates"
-
-
-def list_of_claims(project: Project) -> str:
-    """Markdown table: each claim, where it is shown, the command, and what should come out."""
-    figures = chapter_figures(project)
-    return markdown_table(
-        [
-            {
-                "Claim": name,
-                "What it says": claim["statement"],
-                "Command": f"`python -m book.tools run {claim['chapter']}`",
-                "Expected": f"{_expected(name)}; {_place(claim, figures)}",
-            }
-            for name, claim in claims.claims().items()
-            if (project.notebooks / f"{claim['chapter']}.py").is_file()
-        ]
-    )
-
-
-def _place(claim: dict, figures: list[ChapterFigure]) -> str:
-    """Link to the figure or the section that shows a claim."""
-    if claim["figure"] in {figure.label for figure in figures}:
-        return f"shown in {{numref}}`{claim['figure']}`"
-    return f"shown in {{ref}}`chapter {claim['chapter'].split('_')[0]} <{claim['figure']}>`"
-
-
-def _expected(name: str) -> str:
-    """Name the verdict that comes out and the file that it comes from."""
-    return f"*{claims.judge(name).verdict}*, from `{claims.claims()[name]['study']}.csv`"
-
-
-def list_of_tables(project: Project) -> str:
-    """Markdown table: each committed table with the command that makes it and what it holds."""
-    made = {
-        path: read_result(path.stem, project.results)[1]
-        for path in sorted(project.results.glob("*.csv"))
-    }
-    return markdown_table(
-        [
-            {
-                "File": f"{{download}}`{path.name} <results/{path.name}>`",
-                "Made by": f"`python -m studies tables {path.stem}`",
-                "Seed": facts["seed"],
-                "Minutes": f"{facts['wall_time'] / 60:.1f}",
-                "SHA-256 begins": f"`{facts['sha256'][:8]}`",
-            }
-            for path, facts in made.items()
-        ]
-    )
-
-
-def add_lists(app: Sphinx, config: Config) -> None:
-    """Offer the lists to the pages as ``{{ name }}``."""
-    project = Project(Path(app.srcdir))
-    lists = {
-        "list_of_figures": list_of_figures(project),
-        "list_of_claims": list_of_claims(project),
-        "list_of_tables": list_of_tables(project),
-    }
-    config.myst_substitutions = {**config.myst_substitutions, **lists}
+    size = f" ({max(round(file.stat().st_size / 1000), 1):,} kB)" if file.suffix == ".csv" else ""
+    link = addnodes.download_reference("", (text or file.name) + size, reftarget=f"/{path}")
+    return [link, nodes.Text(", ")]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.connect("config-inited", add_lists)
     app.connect("builder-inited", write_kept_data)
     app.connect("doctree-read", add_links, priority=400)  # before Sphinx collects downloads
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -25,27 +25,15 @@ from book.tools.notebooks import (
     run_jobs,
 )
 from book.tools.pairs import source_stems, write_pairs
+from book.tools.pdf import print_book
 from book.tools.project import BookError, Project
 
 CHAPTERS = "book/chapters/"
 JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"
 SOURCES = (".md", ".ipynb", ".rst", ".txt", ".py")
-# Attributes by which a page makes a browser load something, by tag.
-LOADING = {
-    "audio": ("src",),
-    "embed": ("src",),
-    "iframe": ("src",),
-    "image": ("href", "xlink:href"),
-    "img": ("src", "srcset"),
-    "input": ("src",),
-    "link": ("href",),
-    "object": ("data",),
-    "script": ("src",),
-    "source": ("src", "srcset"),
-    "track": ("src",),
-    "video": ("src", "poster"),
-}
-# Links that point somewhere without loading it.
+# Attributes by which a page makes a browser load something.
+LOADING = ("src", "href", "xlink:href", "data", "poster")
+# Relations of links that name something without loading it.
 POINTING_RELS = {"author", "canonical", "help", "index", "license", "next", "prev", "search"}
 HOST = re.compile(r"(?:https?:)?//[\w\[]")
 
@@ -93,6 +81,7 @@ def make_book(
         check_chapters(project)
         report("building the pages")
         build_pages(project)
+        report(print_book(project.html, toc_entries(project)))
     return project.html / "index.html"
 
 
@@ -290,13 +279,10 @@ class _ReferenceReader(HTMLParser):
         given = {name: value or "" for name, value in attrs}
         self._inside = tag if tag in ("script", "style") else ""
         self.found += _style_references(given.get("style", ""))
-        if tag == "link" and set(given.get("rel", "").split()) <= POINTING_RELS:
-            return
-        for name in LOADING.get(tag, ()):
-            candidates = (
-                given.get(name, "").split(",") if name == "srcset" else [given.get(name, "")]
-            )
-            self.found += [c.strip() for c in candidates if HOST.match(c.strip())]
+        points = tag == "link" and set(given.get("rel", "").split()) <= POINTING_RELS
+        if tag not in ("a", "area") and not points:
+            loaded = [given.get(name, "") for name in LOADING] + given.get("srcset", "").split(",")
+            self.found += [one.strip() for one in loaded if HOST.match(one.strip())]
 
     def handle_endtag(self, tag: str) -> None:  # noqa: ARG002  the parser's signature
         self._inside = ""

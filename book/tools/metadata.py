@@ -11,7 +11,7 @@ from rocrate.model.contextentity import ContextEntity
 from rocrate.rocrate import ROCrate
 
 from book.tools.pairs import read_source, source_stems
-from book.tools.project import BookError, Project
+from book.tools.project import BookError, Project, differs
 
 LICENCES = "https://spdx.org/licenses/"
 PARTS = {
@@ -230,8 +230,7 @@ def stale_metadata(project: Project) -> list[str]:
     return [
         name
         for name, make in METADATA.items()
-        if not (project.root / name).is_file()
-        or (project.root / name).read_text(encoding="utf-8") != _text(make(project))
+        if differs(project.root / name, _text(make(project)))
     ]
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import nbformat
 import papermill
 from filelock import AcquireReturnProxy, BaseFileLock, FileLock, Timeout
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from jupyter_client import AsyncKernelManager
 from jupyter_client.kernelspec import KernelSpec
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
@@ -23,7 +24,6 @@ from nbformat import NotebookNode
 from papermill.exceptions import PapermillExecutionError
 from papermill.execute import ERROR_MARKER_TAG
 
-from book.tools.markdown import markdown_table
 from book.tools.pairs import read_source, source_stems
 from book.tools.parameters import (
     Parameter,
@@ -42,7 +42,9 @@ MODES = ("reduced", "full")
 # header: `pvf: {time_limit: {full: 7200}}`.
 TIME_LIMITS = {"reduced": 600.0, "full": 4 * 3600.0}
 INJECTED = "injected-parameters"  # papermill's tag
-SHOWN_PACKAGES = ("numpy", "scipy", "scikit-learn")
+DRAWING = "import book.tools.drawing; book.tools.drawing.install(); del book"
+# The last is jupyter_client's word for a kernel that doesn't answer in time.
+FAULTS = (PapermillExecutionError, CellTimeoutError, DeadKernelError, RuntimeError)
 
 
 @dataclass(frozen=True)
@@ -321,29 +323,22 @@ def execute(job: Job, cwd: Path, *, progress: bool = False) -> NotebookNode:
                 on_cell_execute=remember,
                 cwd=cwd,
             )
-        except PapermillExecutionError as error:
-            raise BookError(
-                f"{job.stem}: {_last_cell(job.notebook, started)} failed with "
-                f"{error.ename}: {error.evalue}"
-            ) from error
-        except CellTimeoutError as error:
-            raise BookError(
-                f"{job.stem}: stopped after {job.time_limit:g} s, the notebook's limit, in "
-                f"{_last_cell(job.notebook, started)}"
-            ) from error
-        except DeadKernelError as error:
-            raise BookError(
-                f"{job.stem}: the kernel died in {_last_cell(job.notebook, started)}"
-            ) from error
-        except RuntimeError as error:
-            # jupyter_client's word for a kernel that doesn't answer in time.
-            raise BookError(f"{job.stem}: the kernel did not start: {error}") from error
+        except FAULTS as error:
+            raise BookError(f"{job.stem}: {_fault(error, job, started)}") from error
     refuse_errors(executed, job.stem)
     return executed
 
 
-def _last_cell(notebook: NotebookNode, started: Sequence[NotebookNode]) -> str:
-    return _cell_name(notebook, started[-1]) if started else "no cell yet"
+def _fault(error: Exception, job: Job, started: Sequence[NotebookNode]) -> str:
+    cell = _cell_name(job.notebook, started[-1]) if started else "no cell yet"
+    match error:
+        case PapermillExecutionError():
+            return f"{cell} failed with {error.ename}: {error.evalue}"
+        case CellTimeoutError():
+            return f"stopped after {job.time_limit:g} s, the notebook's limit, in {cell}"
+        case DeadKernelError():
+            return f"the kernel died in {cell}"
+    return f"the kernel did not start: {error}"
 
 
 def _cell_name(notebook: NotebookNode, cell: NotebookNode) -> str:
@@ -378,6 +373,7 @@ def _kernel_manager(scratch: Path) -> type[AsyncKernelManager]:
             "--log-level=CRITICAL",  # it would write a warning at each start
             "-f",
             "{connection_file}",
+            f"--IPKernelApp.exec_lines={DRAWING}",
         ],
         display_name="Python 3",
         language="python",
@@ -454,7 +450,8 @@ def job_inputs(project: Project, job: Job) -> dict[str, Any]:
         commands, every committed result, package versions.
     """
     cells = [[cell.cell_type, cell.source, cell.metadata] for cell in job.notebook.cells]
-    files = {path.relative_to(ROOT).as_posix(): path for path in _library_files()}
+    library = [*_library_files(), ROOT / "book" / "tools" / "drawing.py"]
+    files = {path.relative_to(ROOT).as_posix(): path for path in library}
     files |= {
         project.relative(path): path
         for path in sorted(project.results.rglob("*"))
@@ -535,34 +532,14 @@ def run_note(job: Job, commit: str) -> str:
     commit : str
         State of the repository.
     """
-    title, meaning = {
-        "full": ("Full run", "Made with the values of the full run."),
-        "reduced": ("Reduced run", "Smaller than the full run; computes and draws the same."),
-        "other": ("Run with chosen values", "Neither the reduced nor the full run."),
-    }[job.scale]
-    rows = []
-    for name, parameter in job.parameters.items():
-        row = {"Parameter": f"`{name}`", "This run": _shown(job.values[name])}
-        if job.scale != "full":
-            row["Full run"] = _shown(job.full[name])
-        rows.append(row | {"The paper": parameter.paper or "–"})
-    versions = package_versions()
-    made_with = ", ".join(f"{name} {versions[name]}" for name in SHOWN_PACKAGES)
-    line = f"{title} · {commit} · Python {versions['python']}, {made_with}"
-    return "\n".join(
-        [
-            f'<details class="fold run-note"><summary>{line}</summary>',
-            "",
-            meaning,
-            "",
-            *([markdown_table(rows), ""] if rows else []),
-            "</details>",
-        ]
-    )
+    pages = Environment(loader=FileSystemLoader(Path(__file__).parent), undefined=StrictUndefined)
+    template = pages.get_template("run_note.md.j2")
+    return template.render(job=job, commit=commit, versions=package_versions(), shown=_shown)
 
 
 def _shown(value: Value) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return text.replace("|", "\\|")
 
 
 def _check_title(notebook: NotebookNode, name: str) -> None:

@@ -8,7 +8,7 @@ import jupytext
 import nbformat
 from nbformat import NotebookNode
 
-from book.tools.project import BookError, Project
+from book.tools.project import BookError, Project, differs
 
 KERNELSPEC = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
@@ -84,13 +84,12 @@ def render_pair(path: Path) -> str:
 
 def stale_pairs(project: Project) -> list[str]:
     """Names of the notebooks whose ``.ipynb`` is missing or isn't what the script makes."""
-    return [stem for stem in source_stems(project) if not _in_step(project, stem)]
-
-
-def _in_step(project: Project, stem: str) -> bool:
-    made = project.notebooks / f"{stem}.ipynb"
-    wanted = render_pair(project.notebooks / f"{stem}.py")
-    return made.is_file() and made.read_bytes() == wanted.encode()
+    folder = project.notebooks
+    return [
+        stem
+        for stem in source_stems(project)
+        if differs(folder / f"{stem}.ipynb", render_pair(folder / f"{stem}.py"))
+    ]
 
 
 def write_pairs(project: Project) -> list[str]:

@@ -7,6 +7,7 @@ a run meant to be full is then a reduced one.
 import ast
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 import yaml
@@ -90,26 +91,15 @@ def read_parameters(notebook: NotebookNode, name: str) -> dict[str, Parameter]:
 
 def _plain_assignment(statement: ast.stmt, name: str) -> tuple[str, Value]:
     """Target and value of ``name = value``; anything else is refused."""
-    text = ast.unparse(statement)
-    if isinstance(statement, ast.AnnAssign):
-        raise BookError(
-            f"{name}: `{text}` in the parameters cell is annotated, which papermill does not "
-            "recognise reliably; write plain `name = value`"
-        )
-    if (
-        isinstance(statement, ast.Assign)
-        and len(statement.targets) == 1
-        and isinstance(statement.targets[0], ast.Name)
-    ):
-        try:
-            value = ast.literal_eval(statement.value)
-        except ValueError:
-            value = ...
-        if _is_plain(value):
-            return statement.targets[0].id, value
+    match statement:
+        case ast.Assign(targets=[ast.Name(id=target)]):
+            with suppress(ValueError):
+                value = ast.literal_eval(statement.value)
+                if _is_plain(value):
+                    return target, value
     raise BookError(
-        f"{name}: `{text}` in the parameters cell; it takes only lines `name = value` with a "
-        "number, a string, True, False, None or a list of these"
+        f"{name}: `{ast.unparse(statement)}` in the parameters cell; it takes only lines `name = "
+        "value` with a number, a string, True, False, None or a list of these, without annotations"
     )
 
 

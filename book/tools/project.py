@@ -70,6 +70,11 @@ class Project:
         )
 
 
+def differs(path: Path, text: str) -> bool:
+    """Tell whether a file is missing or holds another text."""
+    return not path.is_file() or path.read_bytes() != text.encode()
+
+
 def find_project(start: Path | None = None) -> Project:
     """Project around a folder: its nearest parent with a book in it, else this package's own.
 

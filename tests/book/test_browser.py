@@ -70,6 +70,13 @@ LAYOUT = """() => {
 PICTURES = """() => [...document.querySelectorAll('img')].map(
     image => ({source: image.src, width: image.naturalWidth, alt: image.alt}))"""
 
+# Of each drawing, which layout is shown, how large against its own size, and what it is called.
+DRAWN = """() => [...document.querySelectorAll('.drawn svg')].map((svg) => ({
+    layout: svg.classList[0],
+    shown: getComputedStyle(svg).display !== 'none',
+    scale: svg.checkVisibility() ? svg.getBoundingClientRect().width / svg.width.baseVal.value : 1,
+    words: svg.getAttribute('aria-label').split(' ').length}))"""
+
 
 @dataclass
 class Visit:
@@ -83,6 +90,7 @@ class Visit:
     typeset: int = 0
     faulty_formulas: int = 0
     pictures: list[dict] = field(default_factory=list)
+    drawn: list[dict] = field(default_factory=list)
     overflow: int = 0
     scrolling: list[str] = field(default_factory=list)
     findings: list[str] = field(default_factory=list)
@@ -168,6 +176,7 @@ def _look(context: BrowserContext, url: str, audit: dict | None) -> Visit:
     seen.typeset = page.locator("article .math mjx-container").count()
     seen.faulty_formulas = page.locator("mjx-merror").count()
     seen.pictures = page.evaluate(PICTURES)
+    seen.drawn = page.evaluate(DRAWN)
     seen.overflow = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
     seen.scrolling = page.evaluate(SCROLLING)
     seen.findings = _audit(page, audit) if audit is not None else []
@@ -218,6 +227,18 @@ def test_pictures_show_and_are_described(visit, entry):
     pictures = visit(entry).pictures
     assert [p["source"] for p in pictures if p["width"] == 0] == []
     assert [p["source"][-60:] for p in pictures if len(p["alt"].split()) < 3] == []
+
+
+@pytest.mark.parametrize("entry", STUDIES)
+def test_figures_have_two_layouts_of_which_a_phone_shows_the_narrow_one(visit, entry):
+    """Panels stand side by side on a screen; on a phone they are stacked, at their own size."""
+    for width, theme, layout in (("desktop", "light", "wide"), ("phone", "dark", "narrow")):
+        drawn = visit(entry, width=width, theme=theme).drawn
+        assert drawn
+        assert {one["layout"] for one in drawn if one["shown"]} == {layout}
+        assert min(one["words"] for one in drawn) >= 3
+        if width == "phone":
+            assert min(one["scale"] for one in drawn if one["shown"]) > 0.95
 
 
 @pytest.mark.parametrize("entry", ENTRIES)

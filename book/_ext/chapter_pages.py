@@ -15,6 +15,7 @@ from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
 OPEN = ("Why", "So what", "In code", "Verdicts", "Exercise")
+PROSE = (nodes.paragraph, nodes.emphasis, nodes.strong)  # code keeps its hyphens
 GLOSSARY = "book/notation"
 CODE = "All code of this chapter, in its order"
 VERDICTS = "Each claim with the paper’s numbers and ours, and how it is judged"
@@ -43,7 +44,10 @@ def _is_term(node: nodes.reference) -> bool:
 
 
 def lay_out(_: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Fold a chapter's details, gather its code, and number its tables."""
+    """Fold a chapter's details, gather its code, and number its tables; write true minus signs."""
+    for text in [*doctree.findall(nodes.Text)]:
+        if isinstance(text.parent, PROSE) or "pasted-text" in text.parent.get("classes", ()):
+            text.parent.replace(text, nodes.Text(true_minus(text)))
     if not docname.startswith("book/chapters/"):
         return
     stem = docname.rsplit("/", maxsplit=1)[-1]
@@ -93,10 +97,7 @@ def _taken_code(doctree: nodes.document) -> list[nodes.Node]:
 
 
 def _finish(doctree: nodes.document, chapter: str) -> None:
-    """Describe drawings, put number and caption above each table, and write true minus signs."""
-    for pasted in doctree.findall(nodes.inline):
-        if "pasted-text" in pasted["classes"]:
-            pasted.children = [nodes.Text(true_minus(pasted.astext()))]
+    """Describe drawings, and put number and caption above each table."""
     number = 0
     for cell in doctree.findall(nodes.container):
         for output in [*cell.findall(nodes.raw)] if cell.get("nb_element") == "cell_code" else ():

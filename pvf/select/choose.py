@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -22,16 +22,18 @@ from scipy.stats import beta
 from threadpoolctl import threadpool_limits
 
 from pvf._checks import check_choice, check_integer, check_number
-from pvf.advice import Advice, advice
+from pvf.advice import Advice, advice, kind_of_pool
 from pvf.audit import disagreement, mean_held_out, result_over_splits
 from pvf.multiplicity import rashomon_set
 from pvf.select.candidates import columns_to_screen, make_pool, strength_alone
 from pvf.select.csv_table import TableError
 from pvf.select.places import Judge
 from pvf.select.read import OwnData
+from pvf.select.recommendation import Recommendation, recommend
 from pvf.select.run_time import Progress, expected_seconds, in_words, timed, without_a_trace
 from pvf.select.splits import (
     LARGEST_SEED,
+    RULES,
     OneSplit,
     Parts,
     fitted,
@@ -42,8 +44,6 @@ from pvf.select.splits import (
 )
 from pvf.validation import PerturbationValidationResult, tied_best
 
-#: The rules that select, in the order of tables and figures.
-RULES = ("traditional", "PVF", "PMV")
 #: Noise levels σ whose effect on the choice is shown, in standard deviations of the training part.
 SIGMAS = (0.03, 0.1, 0.3)
 #: Splits of a table of up to so many rows; of larger ones fewer, but not below the fewest.
@@ -122,6 +122,11 @@ class Selection:
     def recommended(self) -> str:
         """The model that `recommended_model` takes."""
         return recommended_model(self.tied, self.settings["rule"])
+
+    @cached_property
+    def recommendation(self) -> Recommendation:
+        """What it amounts to, in plain words."""
+        return recommend(self)
 
     def chosen_in(self, model: str, rule: str | None = None) -> int:
         """Return in how many splits a rule, by default the one followed, chooses a model."""
@@ -257,7 +262,8 @@ def select(
         {name: value for name, value in locals().items() if name not in _NO_SETTINGS}, len(data.X)
     )
     check_number("most_minutes", most_minutes, 0, left_open=True)
-    kind = _KINDS.get(pool.strip(), "mixed")
+    candidates = make_pool(pool, data.features, data.X, data.y, seed=seed, screen=False)
+    kind = kind_of_pool(list(candidates.values()))
     line = advice(kind, settings["capacity"], validation_share * data.n_cases)
     settings["rule"] = line.rule if rule is None else check_choice("rule", rule, RULES)
     shares = {"validation_share": validation_share, "test_share": test_share}
@@ -266,7 +272,7 @@ def select(
     of_a_split = settings | _fewer_sets(settings, len(parts[0].validation))
     with threadpool_limits(limits=1), Progress("select", show=progress) as run:
         run.stage("finding out how long this takes")
-        _refuse_a_long_run(data, parts[0], of_a_split, n_jobs, most_minutes, run)
+        _refuse_a_long_run(data, parts[0], of_a_split, candidates, n_jobs, most_minutes, run)
         found = _all_splits(data, parts, seeds, of_a_split, n_jobs, run)
         run.stage("fitting the candidates to all rows")
         candidates = make_pool(settings["pool"], data.features, data.X, data.y, seed=seed)
@@ -275,8 +281,6 @@ def select(
         return _selection(data, settings, found, models, left_out, line)
 
 
-#: Which of the study's pools a pool of this tool is like; any other is mixed.
-_KINDS = {"trees": "trees", "pairs": "logistic"}
 _NO_SETTINGS = ("data", "n_jobs", "progress", "most_minutes")
 
 
@@ -347,13 +351,13 @@ def _refuse_a_long_run(
     data: OwnData,
     parts: Parts,
     settings: Mapping[str, Any],
+    pool: Mapping[str, Any],
     n_jobs: int | None,
     most_minutes: float,
     run: Progress,
 ) -> None:
     """Say how long the run will take, and raise TableError where that is too long."""
     X, y = data.X.iloc[parts.train], data.y[parts.train]
-    pool = make_pool(settings["pool"], data.features, X, y, seed=settings["seed"], screen=False)
     noise = perturbation_of(data.features, X, sigma=settings["sigma"])
     n_tables = len(settings["sigmas"]) * settings["n_sets"] * settings["n_replicas"]
     stacked = max(

@@ -231,6 +231,8 @@ def select(csv: Path, target: str, dry_run: bool, most_minutes: float, **options
         data = load_own_data(csv, target, **reading)
         _show_columns(data)
         if dry_run:
+            for caution in data.warnings:
+                say(f"  {caution.weight}: {caution.text}")
             return
         selection = select_model(data, **options, most_minutes=most_minutes)
     _show_recommendation(selection)
@@ -300,9 +302,7 @@ def _show_columns(data: Any) -> None:
 
 
 def _show_recommendation(selection: Any) -> None:
-    from pvf.select.recommendation import recommend  # noqa: PLC0415  takes a second to load
-
-    said = recommend(selection)
+    said = selection.recommendation
     say("")
     say(said.headline)
     for reason in said.reasons:

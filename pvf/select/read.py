@@ -34,9 +34,10 @@ WEIGHTS = ("forbids", "weakens", "informs")
 _PERSON = re.compile(r"pat|subj|pers|pid|mrn|ssn|nhs|participant|member", re.IGNORECASE)
 #: Names of what is often known only after the outcome.
 _LATER = re.compile(
-    r"follow.?up|(?:^| )fu(?: |$)|(?:^| )(?:survival|surv|time to|event|death|dead|died|discharge"
-    r"|los|length of stay|censor\w*|relapse|recurrence)(?: |$)"
-    r"|^(?:time ?\d*|days|futime|stime|t?start|t?stop)$"
+    r"follow.?up|(?:^| )(?:fu|lenfol|survival|surv|time to|event|death|dead|died|discharge"
+    r"|los|length of stay|censor\w*|relapse|recurrence|pfs|dfs|efs|rfs)(?: |$)"
+    r"|^(?:\w*time ?\d*|time .*|(?:days|weeks?|months|years)(?: \d+)?|t?start|t?stop)$"
+    r"|^tt\w+$|^t (?!stage|test|score)\w+$"
 )
 
 _POSITIVE_OF = {
@@ -79,6 +80,11 @@ class Caution:
 
     rank: int
     text: str
+
+    @property
+    def weight(self) -> str:
+        """The rank in a word."""
+        return WEIGHTS[self.rank]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from pvf.select.choose import RULES, Selection
 from pvf.select.in_words import cut_off, model_in_words, worked_person
 from pvf.select.read import Caution
+from pvf.select.splits import RULES
+
+if TYPE_CHECKING:
+    from pvf.select.choose import Selection
 
 #: Cases below which the report says that they are few: Collins, Ogundimu and Altman (2016).
 FEW_CASES = 100
@@ -62,7 +66,6 @@ def recommend(selection: Selection) -> Recommendation:
     model = selection.recommended
     cautions = sorted(_caveats(selection), key=lambda caution: caution.rank)
     headline, usable = _headline(selection, [c.text for c in cautions if c.rank == 0])
-    weights = ("forbids", "weakens", "informs")
     fitted = selection.models[model]
     return Recommendation(
         model=model,
@@ -75,7 +78,7 @@ def recommend(selection: Selection) -> Recommendation:
             worked_person(fitted, selection.data.X, selection.data.columns),
         ),
         caveats=tuple(caution.text for caution in cautions),
-        weights=tuple(weights[caution.rank] for caution in cautions),
+        weights=tuple(caution.weight for caution in cautions),
     )
 
 

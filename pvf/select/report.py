@@ -30,7 +30,6 @@ from pvf.select.choose import RULES, Selection
 from pvf.select.columns import kinds_frame
 from pvf.select.in_words import model_in_words, terms_of
 from pvf.select.read import OwnData
-from pvf.select.recommendation import recommend
 from pvf.validation import PerturbationValidationResult, tied_best
 
 FORMATS = (".html", ".md", ".json")
@@ -176,7 +175,7 @@ def settings_table(selection: Selection) -> pd.DataFrame:
 
 def reporting_table(selection: Selection) -> pd.DataFrame:
     """Return what the selection can say to each item of TRIPOD+AI and PROBAST+AI, and what not."""
-    data, said = selection.data, recommend(selection)
+    data, said = selection.data, selection.recommendation
     gaps = [f"{column.name} {column.n_missing}" for column in data.features if column.n_missing]
     parts = parts_table(selection)
     by_person = f"By {data.group}: rows of one person stay on one side of a split."
@@ -340,7 +339,7 @@ def summary(selection: Selection) -> dict[str, Any]:
     """
     data = selection.data
     return {
-        "recommendation": dataclasses.asdict(recommend(selection)),
+        "recommendation": dataclasses.asdict(selection.recommendation),
         "choices": selection.chosen,
         "tied": selection.tied,
         "judged": json.loads(selection.judged.to_json(orient="index")),
@@ -369,7 +368,7 @@ def notes_text(data: OwnData) -> str:
 
 def recommendation_text(selection: Selection) -> str:
     """Return the recommendation, its reasons and caveats as Markdown without headings."""
-    return render.as_markdown("recommendation.j2", dataclasses.asdict(recommend(selection)))
+    return render.as_markdown("recommendation.j2", dataclasses.asdict(selection.recommendation))
 
 
 def as_json(selection: Selection) -> str:
@@ -416,7 +415,7 @@ def _page(selection: Selection) -> dict[str, Any]:
     data = selection.data
     return {
         "title": f"Which model for {data.target}?",
-        "recommendation": dataclasses.asdict(recommend(selection)),
+        "recommendation": dataclasses.asdict(selection.recommendation),
         "data": {
             "patients": data.n_persons,
             "cases": data.n_cases,
@@ -479,10 +478,10 @@ def card(selection: Selection) -> ModelCard:
             "Cases": selection.data.n_cases,
             "Chosen in": f"{selection.chosen_in(selection.recommended)} of "
             f"{len(selection.parts)} splits",
-            "Rule advised for such a pool": selection.advice,
+            "Rule advised for such a pool": selection.advice.advised,
         },
         unit="patients",
-        limits=recommend(selection).caveats,
+        limits=selection.recommendation.caveats,
         random_state=settings["seed"],
     )
 

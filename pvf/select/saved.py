@@ -18,7 +18,6 @@ from pvf.select.choose import Selection
 from pvf.select.columns import Column, feature_frame, misfits
 from pvf.select.csv_table import CsvTable, TableError, closest, refuse_all
 from pvf.select.in_words import columns_used
-from pvf.select.recommendation import recommend
 from pvf.select.splits import score_of
 
 #: Kinds of object that a file may hold beside scikit-learn's own.
@@ -79,7 +78,7 @@ def save_model(selection: Selection, path: str | Path) -> Path:
     OSError
         If the file cannot be written; one of that name stays as it was.
     """
-    data, said = selection.data, recommend(selection)
+    data, said = selection.data, selection.recommendation
     model = selection.models[said.model]
     used = columns_used(model, list(data.X))
     numbers = [c for c in data.features if c.notation and c.kind != "nominal"]

@@ -32,6 +32,8 @@ from pvf.select.csv_table import TableError
 from pvf.select.read import OwnData
 from pvf.validation import PerturbationValidationResult, perturbation_validation
 
+#: The rules that select, in the order of tables and figures.
+RULES = ("traditional", "PVF", "PMV")
 #: What scikit-learn takes as a seed.
 LARGEST_SEED = 2**32 - 1
 

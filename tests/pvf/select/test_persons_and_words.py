@@ -237,12 +237,27 @@ def test_trees_are_drawn_and_others_told(selection, ranked):
     assert report.model_figure(other) is None
 
 
-@pytest.mark.parametrize("name", ["start", "tstop", "TIME1", "time 2", "Time"])
-def test_intervals_of_follow_up_are_asked_about(tmp_path, name):
-    """Where a row is a piece of follow-up, its beginning and end carry a caution."""
+FOLLOW_UP = (
+    *("start", "tstop", "TIME1", "time 2", "Time", "week", "survtime", "lenfol", "ttcancer"),
+    *("t.tdm", "time_d", "PFS", "months"),
+)
+
+
+@pytest.mark.parametrize("name", FOLLOW_UP)
+def test_follow_up_is_asked_about(tmp_path, name):
+    """How long somebody was followed, by the names that public tables have, carries a caution."""
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({name: rng.normal(size=60).round(3), "died": ["yes", "no"] * 30})
     frame.to_csv(tmp_path / "a.csv", index=False)
     (caution,) = load_own_data(tmp_path / "a.csv", "died").warnings
     assert caution.rank == 1
     assert f"'{name}' has the name of something that is known after" in caution.text
+
+
+@pytest.mark.parametrize("name", ["age", "stage", "T-stage", "t score", "year", "temperature"])
+def test_other_names_are_not_asked_about(tmp_path, name):
+    """A measurement that begins like one of them carries none."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({name: rng.normal(size=60).round(3), "died": ["yes", "no"] * 30})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    assert not load_own_data(tmp_path / "a.csv", "died").warnings

@@ -255,3 +255,11 @@ def test_a_model_of_one_column_is_applied_to_a_file_of_one(table, tmp_path):
         assert done.exit_code == 0, done.output
         scores.append(pd.read_csv(out)["score"].tolist())
     assert scores[0] == scores[1]
+
+
+def test_a_dry_run_tells_what_may_spoil_the_result(table, tmp_path):
+    """Cautions of the columns stand below them, each with its weight."""
+    path = tmp_path / "a.csv"
+    table.assign(futime=[f"{i % 17 + 0.5}" for i in range(ROWS)]).to_csv(path, index=False)
+    done = call("select", path, "--target", "died", "--dry-run")
+    assert "  weakens: 'futime' has the name of something" in done.stdout

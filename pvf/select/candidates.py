@@ -118,9 +118,7 @@ class MixedEncoder(TransformerMixin, BaseEstimator):
 
     def _numbers(self, X: pd.DataFrame) -> NDArray[np.float64]:
         names = [column.name for column in self.columns if column.kind in ("numeric", "ordinal")]
-        if not names:
-            return np.empty((len(X), 0))
-        return np.column_stack([X[name].to_numpy(dtype=float, na_value=np.nan) for name in names])
+        return X[names].to_numpy(dtype=float, na_value=np.nan, copy=True)
 
     def _codes(self, X: pd.DataFrame) -> Iterator[tuple[Column, NDArray[np.intp]]]:
         """Yield each nominal column with the places of its values among its levels, or -1."""

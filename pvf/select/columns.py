@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -125,6 +125,10 @@ class Column:
     notation: str = ""
     disguise: Disguise = NOTHING
     grouped: bool = False
+
+    def __deepcopy__(self, _: Any) -> Self:
+        """Return itself, which nothing changes: candidates are cloned with their columns."""
+        return self
 
     @property
     def is_feature(self) -> bool:

@@ -95,8 +95,8 @@ def _headline(selection: Selection, forbidding: list[str]) -> tuple[str, bool]:
         ), False
     if times < n_splits / 2:
         return (
-            f"No one model stands out: '{model}' leads ({agreed}), and other patients would have "
-            "led to another choice."
+            f"No one model stands out: '{model}' has the best score over all splits ({agreed}), "
+            "and other patients would have led to another choice."
         ), False
     if not selection.differences.loc["by score − simplest", "low"] > 0:
         return (

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier, plot_tree
 
 import pvf
@@ -25,10 +24,9 @@ from pvf import plotting, render
 from pvf.model_card import ModelCard
 from pvf.multiplicity import MultiplicityDisplay
 from pvf.plotting import Figure
-from pvf.select.candidates import MixedEncoder
 from pvf.select.choose import RULES, Selection
 from pvf.select.columns import kinds_frame
-from pvf.select.in_words import model_in_words, terms_of
+from pvf.select.in_words import model_in_words, parts_of, terms_of
 from pvf.select.read import OwnData
 from pvf.validation import PerturbationValidationResult, tied_best
 
@@ -251,9 +249,8 @@ def places_figure(selection: Selection) -> Figure:
 def model_figure(selection: Selection) -> Figure | None:
     """Draw the recommended model where it is a tree; other models are told in words."""
     model = selection.models[selection.recommended]
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else []
-    encoder, tree = steps if len(steps) == 2 else (None, None)
-    if not (isinstance(encoder, MixedEncoder) and isinstance(tree, DecisionTreeClassifier)):
+    encoder, tree = parts_of(model)
+    if encoder is None or not isinstance(tree, DecisionTreeClassifier):
         return None
     size = 1.6 + 1.1 * tree.get_n_leaves(), 1.4 + 1.3 * tree.get_depth()
     names = [plotting.label(term) for term in terms_of(encoder)]

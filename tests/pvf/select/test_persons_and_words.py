@@ -216,6 +216,21 @@ def test_ranks_are_told_in_the_words_of_the_file(ranked):
     assert "(pain moderate)" in worked_person(model, X, columns)
 
 
+def test_a_tree_is_told_by_the_columns_that_it_asks_for():
+    """Of ten columns one decides: the worked patient and the gaps name it and no other."""
+    rng = np.random.default_rng(3)
+    text = pd.DataFrame({f"c{i}": rng.normal(size=60).round(3) for i in range(9)}).astype(str)
+    text["ward"] = ["north", "south", "west"] * 20
+    columns = guess_columns(text)
+    X = feature_frame(text, columns)
+    for name, y in (("c8", X["c8"] > 0), ("ward", X["ward"] == "west")):
+        tree = DecisionTreeClassifier(max_depth=1, random_state=0)
+        model = make_pipeline(encoder(columns, scale=False), tree).fit(X, y.astype(int))
+        told = [model_in_words(model)[-1], worked_person(model, X, columns)]
+        assert all(name in line for line in told)
+        assert not any(f"c{i}" in line for i in range(8) for line in told)
+
+
 @pytest.mark.parametrize(("capacity", "places"), [(0.1, 4), (0.25, 10), (0.5, 20)])
 def test_cut_off_gives_the_last_place(ranked, capacity, places):
     """Counted by hand: ten of forty score 1, all others 0."""

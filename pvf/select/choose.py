@@ -494,6 +494,7 @@ def _judged(
         [persons[one.parts.test] for one in found],
         [data.y[one.parts.test] == 1 for one in found],
         capacity=settings["capacity"],
+        per=settings["per"],
         n_draws=settings["n_bootstraps"],
         seed=settings["seed"],
     )
@@ -510,12 +511,8 @@ def _judged(
     ways["simplest"] = [one.simplest_ranks for one in found]
     ways["simplest by label"] = [one.simplest_flags.astype(float) for one in found]
     rows = {way: judge.of(scores) for way, scores in ways.items()}
-    rows["by chance"] = dict.fromkeys(("IE", "low", "high"), 1.0)
-    rows["best possible"] = dict.fromkeys(("IE", "low", "high"), judge.best_possible())
+    rows |= {"by chance": judge.by_chance(), "best possible": judge.best_possible()}
     table = pd.DataFrame(rows).T.rename_axis("way")
-    chance = settings["places"] * judge.prevalence()
-    for name, column in (("reached", "IE"), ("reached_low", "low"), ("reached_high", "high")):
-        table[name] = chance * table[column]
     pairs = [("by score", "simplest"), ("by score", "by label"), ("by label", "simplest by label")]
     pairs += [("PVF", "traditional"), ("PVF", "PMV"), ("PMV", "traditional")]
     differences = {f"{a} − {b}": judge.difference(ways[a], ways[b]) for a, b in pairs}

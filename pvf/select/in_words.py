@@ -44,7 +44,7 @@ def model_in_words(model: Any) -> list[str]:
         c.name: _written(c, m) for c, m in zip(_numbers(encoder), encoder.medians_, strict=True)
     }
     nominal = zip(_nominal(encoder), encoder.modes_, strict=True)
-    filled |= {c.name: str(c.levels[mode]) for c, mode in nominal}
+    filled |= {c.name: _written(c, c.levels[mode]) for c, mode in nominal}
     gaps = [f"{_name(c)} {filled[c.name]}" for c in _deciding(encoder, classifier)]
     return [*lines, f"A missing value is taken for: {', '.join(gaps)}."] if gaps else lines
 
@@ -190,7 +190,7 @@ def _terms(encoder: MixedEncoder) -> Iterator[tuple[Column, str]]:
         yield column, _name(column)
     for column in _nominal(encoder):
         for level in column.levels[1 if len(column.levels) == 2 else 0 :]:
-            yield column, f"{column.name} is {level}"
+            yield column, f"{column.name} is {_written(column, level)}"
 
 
 def _of_logistic(encoder: MixedEncoder, classifier: LogisticRegression) -> Iterator[str]:

@@ -62,7 +62,7 @@ def reached_share(
 
 
 class Judge:
-    """Intervention Efficiency on the test parts of several splits, with intervals.
+    """Intervention Efficiency and cases reached on the test parts of several splits.
 
     A person counts with one weight in all test parts, drawn anew for each of the draws (a Bayesian
     bootstrap). There are also four that nobody is, half a person each in all parts together: a case
@@ -75,6 +75,8 @@ class Judge:
     rows, cases : sequence of ndarray, one a split
         Numbers of the persons in the test part, and whether each is a case.
     capacity : float in (0, 1]
+    per : float
+        Cases reached are counted among so many persons.
     n_draws, seed : int
     """
 
@@ -84,6 +86,7 @@ class Judge:
         cases: Sequence[NDArray[np.bool_]],
         *,
         capacity: float,
+        per: float,
         n_draws: int,
         seed: int,
     ) -> None:
@@ -92,17 +95,16 @@ class Judge:
         self._weight = rng.standard_exponential((n_draws, n_persons))
         self._ghosts = rng.standard_gamma(0.5, (n_draws, 4))
         self.rows, self.cases, self.capacity = rows, cases, capacity
+        self._cases_among = per * np.array([case.mean() for case in cases])
 
-    def estimate(self, scores: Scores) -> float:
-        """Return Intervention Efficiency, the mean over the splits."""
+    def shares(self, scores: Scores) -> NDArray[np.float64]:
+        """Return the share of the cases that get a place, in each split."""
         parts = zip(scores, self.cases, strict=True)
-        return float(
-            np.mean([reached_share(s, c, self.capacity)[0] / self.capacity for s, c in parts])
-        )
+        return np.array([reached_share(score, case, self.capacity)[0] for score, case in parts])
 
-    def draws(self, scores: Scores) -> NDArray[np.float64]:
-        """Return plausible values of `estimate`."""
-        total = np.zeros(len(self._weight))
+    def drawn_shares(self, scores: Scores) -> NDArray[np.float64]:
+        """Return plausible values of `shares`, of shape (n_splits, n_draws)."""
+        drawn = []
         for part, case, score in zip(self.rows, self.cases, scores, strict=True):
             finite = np.concatenate([score, [score.max() + 1] * 2, [score.min() - 1] * 2])
             is_case = np.concatenate([case, [True, False, True, False]])
@@ -113,14 +115,33 @@ class Judge:
                 weight[:, mine] *= (case == outcome).sum() / weight[:, mine].sum(
                     axis=1, keepdims=True
                 )
-            total += reached_share(finite, is_case, self.capacity, weight) / self.capacity
-        return total / len(self.rows)
+            drawn.append(reached_share(finite, is_case, self.capacity, weight))
+        return np.array(drawn)
 
     def of(self, scores: Scores) -> dict[str, float]:
-        """Return the estimate with its 95% interval."""
-        estimate = self.estimate(scores)
-        low, high = interval(self.draws(scores), 0.95, estimate)
-        return {"IE": estimate, "low": low, "high": high}
+        """Return ``IE`` and cases ``reached``, each with its 95% interval."""
+        return self._told(self.shares(scores), self.drawn_shares(scores))
+
+    def by_chance(self) -> dict[str, float]:
+        """Return the same of places that are drawn at random; the intervals have no width."""
+        shares = np.full(len(self.cases), self.capacity)
+        return self._told(shares, shares[:, None])
+
+    def best_possible(self) -> dict[str, float]:
+        """Return the same of a choice that knew the outcomes; the intervals have no width."""
+        shares = self.shares([case.astype(float) for case in self.cases])
+        return self._told(shares, shares[:, None])
+
+    def _told(self, shares: NDArray[np.float64], drawn: NDArray[np.float64]) -> dict[str, float]:
+        facts = {}
+        for name, ends, factor in (
+            ("IE", ("low", "high"), 1 / self.capacity),
+            ("reached", ("reached_low", "reached_high"), self._cases_among),
+        ):
+            facts[name] = float((shares * factor).mean())
+            low, high = interval((drawn.T * factor).mean(axis=1), 0.95, facts[name])
+            facts |= dict(zip(ends, (low, high), strict=True))
+        return facts
 
     def difference(self, one: Scores, other: Scores) -> dict[str, float]:
         """Return by how much one choice is better than another, with a 95% interval.
@@ -128,18 +149,11 @@ class Judge:
         Where the two give the same order in every part, the interval has no width, and ``same``
         is true.
         """
-        estimate = self.estimate(one) - self.estimate(other)
-        low, high = interval(self.draws(one) - self.draws(other), 0.95, estimate)
+        estimate = float((self.shares(one) - self.shares(other)).mean() / self.capacity)
+        drawn = (self.drawn_shares(one) - self.drawn_shares(other)).mean(axis=0) / self.capacity
+        low, high = interval(drawn, 0.95, estimate)
         same = all(np.array_equal(_order(a), _order(b)) for a, b in zip(one, other, strict=True))
         return {"difference": estimate, "low": low, "high": high, "same": same}
-
-    def best_possible(self) -> float:
-        """Return the Intervention Efficiency of a choice that knew the outcomes."""
-        return self.estimate([case.astype(float) for case in self.cases])
-
-    def prevalence(self) -> float:
-        """Return the share of cases, the mean over the splits."""
-        return float(np.mean([case.mean() for case in self.cases]))
 
 
 def _order(score: NDArray[np.float64]) -> NDArray[np.intp]:

@@ -86,7 +86,7 @@ def leaders_table(selection: Selection, n_models: int = 10) -> pd.DataFrame:
 def judged_table(selection: Selection) -> pd.DataFrame:
     """Return what each way of filling the places reaches on the test parts, for people."""
     judged = selection.judged
-    certain = judged["low"] == judged["high"]
+    certain = np.isclose(judged["low"], judged["high"], rtol=1e-12)
 
     def between(low: str, high: str) -> list[str]:
         ends = zip(judged[low], judged[high], certain, strict=True)

@@ -216,6 +216,17 @@ def test_ranks_are_told_in_the_words_of_the_file(ranked):
     assert "(pain moderate)" in worked_person(model, X, columns)
 
 
+def test_codes_are_told_as_the_file_has_them():
+    """Of two numbers as levels, 1 is no 1.0."""
+    columns = guess_columns(pd.DataFrame({"smokes": ["0", "1", None] * 20}))
+    X = feature_frame(pd.DataFrame({"smokes": ["0", "1", None] * 20}), columns)
+    tree = DecisionTreeClassifier(max_depth=1, random_state=0)
+    model = make_pipeline(encoder(columns, scale=False), tree).fit(X, X["smokes"].fillna(0))
+    told = model_in_words(model)
+    assert told[0] == "if smokes is not 1:"
+    assert told[-1] == "A missing value is taken for: smokes 0."
+
+
 def test_a_tree_is_told_by_the_columns_that_it_asks_for():
     """Of ten columns one decides: the worked patient and the gaps name it and no other."""
     rng = np.random.default_rng(3)

@@ -311,8 +311,8 @@ def _show_recommendation(selection: Any) -> None:
     for line in said.model_in_words:
         say(f"  {line}")
     say("Caveats:")
-    for weight, caveat in zip(said.weights, said.caveats, strict=True):
-        say(f"- {weight}: {caveat}")
+    for caveat in said.ranked_caveats:
+        say(f"- {caveat}")
 
 
 @click.command()

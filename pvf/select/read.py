@@ -138,17 +138,18 @@ class OwnData:
     @property
     def n_persons(self) -> int:
         """How many different persons there are: rows, where nobody has several."""
-        return len(self.y) if self.persons is None else len(np.unique(self.persons))
+        return self.count()[0]
 
     @property
     def n_cases(self) -> int:
         """How many persons have a row with the outcome."""
-        return int(self.y.sum() if self.persons is None else self.case_persons().sum())
+        return self.count()[1]
 
-    def case_persons(self) -> NDArray[np.bool_]:
-        """Say for each person, in the order of their numbers, whether a row has the outcome."""
+    def count(self, rows: NDArray[np.intp] | slice = slice(None)) -> tuple[int, int]:
+        """Return how many persons some rows are of, and for how many one has the outcome."""
         persons = np.arange(len(self.y)) if self.persons is None else self.persons
-        return np.bincount(persons, weights=self.y) > 0
+        cases = persons[rows][self.y[rows] == 1]
+        return len(np.unique(persons[rows])), len(np.unique(cases))
 
     @property
     def features(self) -> list[Column]:

@@ -48,6 +48,11 @@ class Recommendation:
     caveats: tuple[str, ...]
     weights: tuple[str, ...]
 
+    @property
+    def ranked_caveats(self) -> list[str]:
+        """The caveats, each with its weight before it."""
+        return [f"{w}: {c}" for w, c in zip(self.weights, self.caveats, strict=True)]
+
 
 def recommend(selection: Selection) -> Recommendation:
     """Turn a selection into a recommendation with its caveats.
@@ -169,6 +174,12 @@ def _caveats(selection: Selection) -> Iterator[Caution]:
 
 def _of_choice(selection: Selection) -> Iterator[Caution]:
     model, data = selection.recommended, selection.data
+    if selection.differences.loc["by score − simplest", "high"] < 0:
+        yield Caution(
+            1,
+            f"'{selection.simplest}' alone reaches more cases than what is chosen: a model of that "
+            "column is simpler, and better here.",
+        )
     backers = [rule for rule in RULES if model in selection.tied[rule]]
     if len(backers) < len(RULES):
         others = " and ".join(_NAMES[rule] for rule in RULES if rule not in backers)

@@ -54,9 +54,9 @@ def parts_table(selection: Selection) -> pd.DataFrame:
     }
     rows = []
     for name, use in uses.items():
-        outcomes = [selection.data.y[getattr(parts, name)] for parts in selection.parts]
-        cases = f"{np.mean([y.sum() for y in outcomes]):.3g}"
-        rows.append((name, len(outcomes[0]), cases, use))
+        counts = [selection.data.count(getattr(parts, name)) for parts in selection.parts]
+        n_persons, n_cases = np.mean(counts, axis=0)
+        rows.append((name, f"{n_persons:.4g}", f"{n_cases:.3g}", use))
     columns = ["part", "patients", "cases", "used for"]
     return pd.DataFrame(rows, columns=columns).set_index("part")
 
@@ -286,7 +286,8 @@ def scores_figure(selection: Selection) -> Figure:
         "Scores of the leading candidates on the perturbed validation sets: box, middle half; "
         "whiskers, extremes; diamond, aggregated score; cross, unperturbed score.",
         f"Box plots of {min(12, len(best.names))} candidates. PVF selects {best.best_name}, with "
-        f"an aggregated score of {best.aggregated[best.best_index]:.2f}; {len(best.tied)} have it.",
+        f"an aggregated score of {best.aggregated[best.best_index]:.2f}, as "
+        f"{render.counted(len(best.tied) - 1, 'other')} have.",
     )
 
 
@@ -365,7 +366,9 @@ def notes_text(data: OwnData) -> str:
 
 def recommendation_text(selection: Selection) -> str:
     """Return the recommendation, its reasons and caveats as Markdown without headings."""
-    return render.as_markdown("recommendation.j2", dataclasses.asdict(selection.recommendation))
+    said = selection.recommendation
+    facts = dataclasses.asdict(said) | {"caveats": said.ranked_caveats}
+    return render.as_markdown("recommendation.j2", facts)
 
 
 def as_json(selection: Selection) -> str:
@@ -413,6 +416,7 @@ def _page(selection: Selection) -> dict[str, Any]:
     return {
         "title": f"Which model for {data.target}?",
         "recommendation": dataclasses.asdict(selection.recommendation),
+        "ranked_caveats": selection.recommendation.ranked_caveats,
         "data": {
             "patients": data.n_persons,
             "cases": data.n_cases,

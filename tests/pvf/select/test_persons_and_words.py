@@ -10,6 +10,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
+from pvf import render
 from pvf.select import report
 from pvf.select.candidates import encoder
 from pvf.select.choose import select
@@ -181,6 +182,24 @@ def test_positive_of_any_type_is_the_case(tmp_path, given, n_cases):
     rows = [f"{i / 7:.3f},{int(i % 4 == 0)}" for i in range(80)]
     path.write_text("x,died\n" + "\n".join(rows), encoding="utf-8")
     assert load_own_data(path, "died", positive=given).y.sum() == n_cases
+
+
+def test_parts_count_persons_and_pages_weigh_caveats(selection):
+    """The three parts are 80 persons, and each caveat says what it does to the recommendation."""
+    table = report.parts_table(selection)
+    assert table["patients"].astype(float).sum() == selection.data.n_persons == 80
+    page = report.as_markdown(selection)
+    for caveat in selection.recommendation.ranked_caveats:
+        assert f"- {render.in_markdown(caveat)}\n" in page
+
+
+def test_one_column_that_is_better_alone_is_told(selection):
+    """Where the whole interval of the difference is below zero, a caveat says so."""
+    differences = selection.differences.copy()
+    for high, told in ((-0.1, True), (0.0, False)):
+        differences.loc["by score − simplest", "high"] = high
+        made = dataclasses.replace(selection, differences=differences)
+        assert any("alone reaches more" in text for text in recommend(made).caveats) == told
 
 
 def test_items_of_guidelines_are_filled_from_the_selection_or_left_open(selection):

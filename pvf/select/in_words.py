@@ -83,6 +83,24 @@ def columns_used(model: Any, names: Sequence[str]) -> list[str]:
     return list(own)
 
 
+def columns_looked_at(model: Any, X: pd.DataFrame) -> list[str]:
+    """Return on which columns a score depends: of a built-in tree those that it asks for.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    X : DataFrame of shape (n_samples, n_features)
+
+    Returns
+    -------
+    list of str
+    """
+    encoder, classifier = parts_of(model)
+    deciding = _deciding(encoder, classifier) if encoder else []
+    return [column.name for column in deciding] or columns_used(model, list(X))
+
+
 def worked_person(model: Any, X: pd.DataFrame, columns: Sequence[Column]) -> str:
     """Return the score and label of a person with the middle values of a table, whom nobody is.
 
@@ -106,11 +124,9 @@ def worked_person(model: Any, X: pd.DataFrame, columns: Sequence[Column]) -> str
         for name in X
     }
     row = pd.DataFrame([middle]).astype(X.dtypes.to_dict())
-    encoder, classifier = parts_of(model)
-    deciding = _deciding(encoder, classifier) if encoder else []
-    names = [column.name for column in deciding] or columns_used(model, list(X))
+    names = columns_looked_at(model, X)[:8]
     about = {column.name: column for column in columns}
-    shown = ", ".join(f"{name} {_written(about[name], middle[name])}" for name in names[:8])
+    shown = ", ".join(f"{_name(about[n])} {_written(about[n], middle[n])}" for n in names)
     flagged = "flagged" if np.asarray(model.predict(row))[0] == 1 else "not flagged"
     score = ""
     if hasattr(model, "predict_proba"):

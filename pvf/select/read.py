@@ -76,10 +76,14 @@ class Caution:
         Its place in `WEIGHTS`: 0 forbids a recommendation, 1 weakens it, 2 informs.
     text : str
         A sentence.
+    column : str
+        The feature that may have been known only afterwards, or "": a model that looks at it is
+        not recommended.
     """
 
     rank: int
     text: str
+    column: str = ""
 
     @property
     def weight(self) -> str:
@@ -553,7 +557,11 @@ def _of_feature(column: Column, values: pd.Series, y: NDArray[np.intp]) -> Itera
         )
     elif column.guessed and _LATER.search(re.sub(r"[^a-z0-9]+", " ", name.lower())):
         yield Caution(
-            1, f"{name!r} has the name of something that is known after the outcome: {known}"
+            1,
+            f"{name!r} has the name of something that is known after the outcome: if it is known "
+            f"before, say so (--kind {quoted(f'{name}={column.kind}')}); otherwise leave it out "
+            f"(--drop {quoted(name)}).",
+            column=name,
         )
     share = 100 * values.isna().mean()
     if share > 20:

@@ -7,10 +7,10 @@ or she had a part in, and off how often the splits agree.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pvf.select.in_words import cut_off, model_in_words, worked_person
+from pvf.select.in_words import columns_looked_at, cut_off, model_in_words, worked_person
 from pvf.select.read import Caution
 from pvf.select.splits import RULES
 
@@ -66,7 +66,8 @@ def recommend(selection: Selection) -> Recommendation:
     -------
     Recommendation
         "Use" only where no caution forbids it, the intervals of the difference to chance and to
-        the column that is best alone are above zero, and half of the splits choose the model.
+        the column that is best alone are above zero, and half of the splits choose the model. A
+        caution of a column that the model looks at, and that may not be known in time, forbids it.
     """
     model = selection.recommended
     cautions = sorted(_caveats(selection), key=lambda caution: caution.rank)
@@ -160,7 +161,9 @@ def _difference_in_words(what: str, row: object) -> str:
 
 
 def _caveats(selection: Selection) -> Iterator[Caution]:
-    yield from selection.data.warnings
+    looked_at = columns_looked_at(selection.models[selection.recommended], selection.data.X)
+    for caution in selection.data.warnings:
+        yield replace(caution, rank=0) if caution.column in looked_at else caution
     yield from _of_choice(selection)
     yield from _of_models(selection)
     left_out = [c for c in selection.data.columns if not c.is_feature and c.guessed]

@@ -299,6 +299,27 @@ def test_follow_up_is_asked_about(tmp_path, name):
     assert f"'{name}' has the name of something that is known after" in caution.text
 
 
+def test_a_model_of_follow_up_is_not_recommended(tmp_path):
+    """However good it is; with the reader's word that the column is known in time it is."""
+    rng = np.random.default_rng(2)
+    died = rng.random(400) < 0.3
+    frame = pd.DataFrame({"futime": (rng.normal(size=400) - 3 * died).round(3)})
+    for name in ("age", "crp"):
+        frame[name] = (rng.normal(size=400) + died).round(3)
+    frame["died"] = np.where(died, "yes", "no")
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    quick = {"capacity": 0.2, "n_splits": 3, "n_sets": 3, "n_bootstraps": 50, "pool": "pairs"}
+    said = [
+        select(load_own_data(tmp_path / "a.csv", "died", kinds=kinds), **quick).recommendation
+        for kinds in ({}, {"futime": "numeric"})
+    ]
+    assert all("futime" in one.model for one in said)
+    assert said[0].headline.startswith("No model can be recommended before this is settled")
+    assert "--kind futime=numeric" in said[0].headline
+    assert said[0].weights[0] == "forbids"
+    assert "forbids" not in said[1].weights
+
+
 @pytest.mark.parametrize("name", ["age", "stage", "T-stage", "t score", "year", "temperature"])
 def test_other_names_are_not_asked_about(tmp_path, name):
     """A measurement that begins like one of them carries none."""

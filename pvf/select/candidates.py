@@ -405,6 +405,11 @@ def load_pool(path: str, columns: Sequence[Column]) -> dict[str, Any]:
     return {str(key): estimator for key, estimator in made.items()}
 
 
+def built_in(pool: str) -> bool:
+    """Return whether a pool has no candidates of somebody's own."""
+    return set(_parts(pool)) <= set(POOLS)
+
+
 def _parts(pool: str) -> list[str]:
     return [part for part in (piece.strip() for piece in pool.split(",")) if part]
 

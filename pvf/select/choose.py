@@ -25,7 +25,7 @@ from pvf._checks import check_choice, check_integer, check_number
 from pvf.advice import Advice, advice, kind_of_pool
 from pvf.audit import disagreement, mean_held_out, result_over_splits
 from pvf.multiplicity import rashomon_set
-from pvf.select.candidates import columns_to_screen, make_pool, strength_alone
+from pvf.select.candidates import built_in, columns_to_screen, make_pool, strength_alone
 from pvf.select.csv_table import TableError
 from pvf.select.places import Judge
 from pvf.select.read import OwnData
@@ -48,6 +48,8 @@ from pvf.validation import PerturbationValidationResult, tied_best
 SIGMAS = (0.03, 0.1, 0.3)
 #: Splits of a table of up to so many rows; of larger ones fewer, but not below the fewest.
 MOST_SPLITS, FEWEST_SPLITS, ROWS_OF_MOST = 20, 5, 2000
+#: Seconds that a column, and each of its cells, adds to a split of the built-in candidates.
+A_COLUMN, A_CELL = 0.02, 4e-5
 #: Perturbed sets of a split at least, and rows of its replicas together at most.
 FEWEST_SETS, MOST_REPLICATED = 5, 2000
 
@@ -331,8 +333,7 @@ def _complete(settings: dict[str, Any], n_rows: int) -> dict[str, Any]:
         {*(check_number("sigmas", s, 0) for s in settings["sigmas"]), sigma}
     )
     if settings["n_splits"] is None:
-        fitting = int(MOST_SPLITS * ROWS_OF_MOST / n_rows)
-        settings["n_splits"] = max(FEWEST_SPLITS, min(MOST_SPLITS, fitting))
+        settings["n_splits"] = _usual_splits(n_rows)
     check_integer("n_splits", settings["n_splits"], 2)
     return settings
 
@@ -382,15 +383,68 @@ def _refuse_a_long_run(
     a_split = seconds + screen + n_tables / stacked * sample
     n_workers = min(effective_n_jobs(n_jobs), cpu_count(), settings["n_splits"])
     minutes = a_split * settings["n_splits"] / n_workers / 60
-    what = f"{len(pool)} candidates, {len(data.X):,} rows, {len(data.features):,} columns"
+    what = (
+        f"{len(pool)} candidates, {len(data.X):,} rows, {len(data.features):,} columns, "
+        f"{settings['n_splits']} splits"
+    )
+    _refuse_minutes(minutes, what, most_minutes)
+    run.expect(minutes, what)
+
+
+def _refuse_minutes(minutes: float, what: str, most_minutes: float) -> None:
+    """Raise TableError where a run is expected to take too long."""
     if minutes > most_minutes:
         enough = 5 * int(np.ceil(1.25 * minutes / 5))  # no machine is twice equally fast
         raise TableError(
-            f"This run would take {in_words(minutes)} ({what}, {settings['n_splits']} splits), and "
-            f"most_minutes is {most_minutes:g}: --most-minutes {enough} lets it run; fewer rows, "
-            "columns (--drop), candidates (--pool) or splits (--splits) take less."
+            f"This run would take {in_words(minutes)} ({what}), and most_minutes is "
+            f"{most_minutes:g}: --most-minutes {enough} lets it run; fewer rows, columns (--drop, "
+            "or --columns with a file of `pvf columns`), candidates (--pool) or splits (--splits) "
+            "take less."
         )
-    run.expect(minutes, f"{what}, {settings['n_splits']} splits")
+
+
+def refuse_shape(
+    n_rows: int,
+    n_columns: int,
+    *,
+    pool: str = "pairs,trees",
+    n_splits: int | None = None,
+    n_jobs: int | None = None,
+    most_minutes: float = 15.0,
+) -> None:
+    """Refuse at once what the built-in candidates take too long for, by the table's shape alone.
+
+    Parameters
+    ----------
+    n_rows, n_columns : int
+        Rows, and columns that are left in.
+    pool, n_splits, n_jobs, most_minutes
+        As in `select`, which measures the time of what passes here.
+
+    Raises
+    ------
+    TableError
+        On a usual machine the run would take longer than ``most_minutes``.
+
+    Examples
+    --------
+    >>> refuse_shape(2000, 30)
+    >>> refuse_shape(300, 2000)
+    Traceback (most recent call last):
+    ...
+    pvf.select.csv_table.TableError: This run would take about 21 minutes (300 rows, ...
+    """
+    if not built_in(pool):
+        return
+    splits = _usual_splits(n_rows) if n_splits is None else n_splits
+    n_workers = min(effective_n_jobs(n_jobs), cpu_count(), splits)
+    minutes = splits * n_columns * (A_COLUMN + A_CELL * n_rows) / n_workers / 60
+    what = f"{n_rows:,} rows, {n_columns:,} columns, {splits} splits"
+    _refuse_minutes(minutes, what, most_minutes)
+
+
+def _usual_splits(n_rows: int) -> int:
+    return max(FEWEST_SPLITS, min(MOST_SPLITS, int(MOST_SPLITS * ROWS_OF_MOST / max(n_rows, 1))))
 
 
 def _selection(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import reduce
+from functools import partial, reduce
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -222,13 +222,16 @@ def select(csv: Path, target: str, dry_run: bool, most_minutes: float, **options
     if saved:
         refuse_outputs("'--save'", (saved,), csv, *reports)
     _refuse_without_extras(reports, saved)
+    from pvf.select.choose import refuse_shape  # noqa: PLC0415
     from pvf.select.choose import select as select_model  # noqa: PLC0415
     from pvf.select.read import load_own_data  # noqa: PLC0415  takes a second to load
 
     sys.path.insert(0, "")  # a pool may lie in the working directory
     reading = {name: options.pop(name) for name in READING}
     with _faults_of_data():
-        data = load_own_data(csv, target, **reading)
+        shape = {name: options[name] for name in ("pool", "n_splits", "n_jobs")}
+        fits = None if dry_run else partial(refuse_shape, **shape, most_minutes=most_minutes)
+        data = load_own_data(csv, target, **reading, fits=fits)
         _show_columns(data)
         if dry_run:
             for caution in data.warnings:

@@ -21,7 +21,8 @@ from pvf.select.csv_table import TableError, closest, quoted, refuse_all
 from pvf.select.disguise import CENSORED, NOTHING, Disguise, plain_number, undisguised
 
 FEATURES = ("numeric", "ordinal", "nominal")
-KINDS = (*FEATURES, "identifier", "date", "text", "constant", "ignored")
+NO_FEATURES = ("identifier", "date", "text", "constant", "ignored")
+KINDS = (*FEATURES, *NO_FEATURES)
 
 #: Whole numbers with this many values at most, and text with this many, are taken for levels.
 MOST_ORDINAL, MOST_NOMINAL = 10, 30

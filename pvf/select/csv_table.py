@@ -12,7 +12,7 @@ import io
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,6 +75,7 @@ def read_csv_table(
     missing: Sequence[str] = (),
     missing_spellings: Sequence[str] | None = None,
     alone: str = "",
+    fits: Callable[[int, Sequence[str]], None] | None = None,
 ) -> CsvTable:
     r"""Read a CSV file with a header line; every cell stays text.
 
@@ -94,6 +95,9 @@ def read_csv_table(
         ``-`` beside ``+``, ``nil`` in a tenth of the rows, ``NA`` beside other codes in capitals.
     alone : str, default=""
         Name of a column that may be the file's only one.
+    fits : callable, optional
+        Called with the number of lines and the names of the columns while nothing below them has
+        been read; it raises what is to be raised for a table of such a shape.
 
     Returns
     -------
@@ -132,10 +136,13 @@ def read_csv_table(
             f"separator must be one character, and no quote or line break, got {separator!r}."
         )
     rows = _rows(text, separator, path)
-    if not rows:
+    first = next(rows, None)
+    if first is None:
         raise TableError(f"{path}: every line is blank; it takes a header line and rows of data.")
-    header, header_notes = _header(rows, path)
-    body = rows[1:]
+    header, header_notes = _header(first[1], path)
+    if fits is not None:
+        fits(text.rstrip().count("\n"), header)
+    body = list(rows)
     _refuse_unequal(body, len(header), path, SEPARATORS.get(separator, separator))
     frame = pd.DataFrame(
         [[cell.strip() for cell in row] for _, row in body],
@@ -375,22 +382,20 @@ def _bad_byte(content: bytes, error: UnicodeDecodeError) -> str:
     return f"line {line} holds byte 0x{content[error.start]:02x}, which is no text"
 
 
-def _rows(text: str, separator: str, path: Path) -> list[tuple[int, list[str]]]:
-    """Return the file's rows, each with the number of its last line; blank lines are skipped."""
+def _rows(text: str, separator: str, path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the file's rows, each with the number of its last line; blank lines are skipped."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    rows = []
     start = 1
     try:
         for row in reader:
             if any(cell.strip() for cell in row):
-                rows.append((reader.line_num, row))
+                yield reader.line_num, row
             start = reader.line_num + 1
     except csv.Error as error:
         raise TableError(
             f"{path}: the row that begins in line {start} cannot be read ({error}); look for a "
             "quotation mark that is not closed."
         ) from error
-    return rows
 
 
 def _guess_separator(text: str, path: Path, alone: str) -> str:
@@ -410,7 +415,7 @@ def _guess_separator(text: str, path: Path, alone: str) -> str:
     if best is None and alone and lines[0].strip(' "') == alone:
         return "\t"  # which no line holds
     if best is None:
-        _rows(text, ",", path)  # says which row cannot be read, if that is why
+        list(_rows(text, ",", path))  # says which row cannot be read, if that is why
         _refuse_title(lines, path)
         names = ", ".join(SEPARATORS.values())
         raise TableError(
@@ -420,8 +425,8 @@ def _guess_separator(text: str, path: Path, alone: str) -> str:
     return best
 
 
-def _header(rows: Sequence[tuple[int, list[str]]], path: Path) -> tuple[list[str], tuple[str, ...]]:
-    names = [" ".join(name.split()) for name in rows[0][1]]
+def _header(cells: Sequence[str], path: Path) -> tuple[list[str], tuple[str, ...]]:
+    names = [" ".join(name.split()) for name in cells]
     if all(_NUMBER.fullmatch(name) for name in names):
         raise TableError(
             f"{path}: the first line holds numbers only ({', '.join(names[:4])}, ...); it takes a "

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -20,7 +20,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
-from pvf.select.columns import FEATURES, Column, feature_frame, guess_columns
+from pvf.select.columns import FEATURES, NO_FEATURES, Column, feature_frame, guess_columns
 from pvf.select.columns_file import parse_kinds, read_columns, without_guesses
 from pvf.select.csv_table import TableError, closest, quoted, read_csv_table, refuse_all
 
@@ -176,6 +176,7 @@ def load_own_data(
     missing: Sequence[str] = (),
     missing_spellings: Sequence[str] | None = None,
     censored: str = "limit",
+    fits: Callable[[int, int], None] | None = None,
 ) -> OwnData:
     """Read a CSV with an outcome, and refuse what no choice of a model could be based on.
 
@@ -206,6 +207,9 @@ def load_own_data(
         As in `pvf.select.columns.guess_columns`.
     censored : {"limit", "half", "sqrt2"}, default="limit"
         As in `pvf.select.columns.guess_columns`.
+    fits : callable, optional
+        Called with the numbers of lines and of columns that are left in while no line has been
+        read; it raises TableError where these are too many.
 
     Returns
     -------
@@ -221,12 +225,22 @@ def load_own_data(
     """
     missing = [missing] if isinstance(missing, str | int | float) else missing
     dialect: dict[str, Any] = {"separator": separator, "encoding": encoding, "missing": missing}
-    table = read_csv_table(path, **dialect, missing_spellings=missing_spellings)
+    listed, kinds = read_columns(columns_file) if columns_file else {}, parse_kinds(kinds or {})
+    drop = [drop] if isinstance(drop, str | int | float) else list(drop or ())
+
+    def fits_what_is_left(n_lines: int, names: Sequence[str]) -> None:
+        told = dict.fromkeys((*drop, target), "ignored") | listed | kinds
+        out = {_squeezed(name) for name, kind in told.items() if kind in NO_FEATURES}
+        if fits is not None:
+            fits(n_lines, len(set(names) - out))
+
+    dialect |= {"missing_spellings": missing_spellings, "fits": fits_what_is_left}
+    table = read_csv_table(path, **dialect)
     frame, notes = table.frame, list(table.notes)
     reading = dict[str, Any](decimal=decimal, censored=censored, separator=table.separator)
-    given = without_guesses(frame, read_columns(columns_file) if columns_file else {}, **reading)
+    given = without_guesses(frame, listed, **reading)
     given.pop(_squeezed(target), None)  # the file lists all columns
-    target, given = _named(frame, target, given | parse_kinds(kinds or {}), drop, group)
+    target, given = _named(frame, target, given | kinds, drop, group)
     reading["kinds"] = given
     y, positive, target_notes = _outcome_or_faults(frame, target, positive, reading)
     faults: list[str] = []
@@ -262,12 +276,11 @@ def _named(
     if isinstance(target, bool) or not isinstance(target, str | int | float):
         raise TableError(f"target must be a column's name, got {target!r}.")
     target, faults = _squeezed(target), []
-    dropped = [drop] if isinstance(drop, str | int | float) else list(drop or ())
     if target not in frame.columns:
         faults.append(f"target {target!r} is no column; {closest(target, frame.columns)}.")
     faults += [
         f"drop names column {name!r}; {closest(str(name), frame.columns)}."
-        for name in dropped
+        for name in drop
         if _squeezed(name) not in frame.columns
     ]
     given: dict[str, Any] = {_squeezed(name): kind for name, kind in kinds.items()}
@@ -280,7 +293,7 @@ def _named(
         given.setdefault(_squeezed(group), "identifier")
     elif group is not None and _squeezed(group) != "none":
         faults.append(f"group names column {group!r}; {closest(_squeezed(group), frame.columns)}.")
-    given |= {_squeezed(name): "ignored" for name in dropped}
+    given |= {_squeezed(name): "ignored" for name in drop}
     if target in given:
         faults.append(f"column {target!r} is the target; it takes no kind.")
     refuse_all(faults)

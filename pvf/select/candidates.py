@@ -24,8 +24,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from pvf._checks import check_integer
 from pvf.select.columns import Column
-from pvf.select.csv_table import TableError
 from pvf.select.read import separation
+from pvf.select.sentences import TableError
 
 POOLS = ("pairs", "trees")
 DEPTHS, LEAVES = (1, 2, 3, 4), (0.01, 0.03, 0.1, 0.2)

@@ -26,11 +26,11 @@ from pvf.advice import Advice, advice, kind_of_pool
 from pvf.audit import disagreement, mean_held_out, result_over_splits
 from pvf.multiplicity import rashomon_set
 from pvf.select.candidates import built_in, columns_to_screen, make_pool, strength_alone
-from pvf.select.csv_table import TableError
 from pvf.select.places import Judge
 from pvf.select.read import OwnData
 from pvf.select.recommendation import Recommendation, recommend
 from pvf.select.run_time import Progress, expected_seconds, in_words, timed, without_a_trace
+from pvf.select.sentences import TableError, fault
 from pvf.select.splits import (
     LARGEST_SEED,
     RULES,
@@ -395,12 +395,8 @@ def _refuse_minutes(minutes: float, what: str, most_minutes: float) -> None:
     """Raise TableError where a run is expected to take too long."""
     if minutes > most_minutes:
         enough = 5 * int(np.ceil(1.25 * minutes / 5))  # no machine is twice equally fast
-        raise TableError(
-            f"This run would take {in_words(minutes)} ({what}), and most_minutes is "
-            f"{most_minutes:g}: --most-minutes {enough} lets it run; fewer rows, columns (--drop, "
-            "or --columns with a file of `pvf columns`), candidates (--pool) or splits (--splits) "
-            "take less."
-        )
+        time = in_words(minutes)
+        raise fault("too_long", time=time, what=what, most_minutes=most_minutes, enough=enough)
 
 
 def refuse_shape(

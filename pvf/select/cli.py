@@ -16,7 +16,7 @@ from pvf._cli import SEED, Jobs, Number, PathTo, refuse_outputs, say
 from pvf._outputs import write_whole
 from pvf._text import on_console
 from pvf.select.columns_file import parse_kinds
-from pvf.select.csv_table import TableError
+from pvf.select.sentences import TableError
 
 EPILOG = """\b
 Examples:

@@ -19,6 +19,7 @@ from pathlib import Path
 import pandas as pd
 
 from pvf._text import on_console, one_line, shortened
+from pvf.select.sentences import TableError, fault, sentence
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 #: How a value that isn't there is written, in lower case.
@@ -29,19 +30,6 @@ BINARY = {b"PK": "a spreadsheet or zip file", b"\x1f\x8b": "a gzip file", b"PAR1
 #: Characters that no text has: zero, and halves of characters, which no file can be written with.
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
-
-
-class TableError(ValueError):
-    """A foreseeable fault of somebody's data or settings, told in one line."""
-
-
-def refuse_all(faults: Sequence[str]) -> None:
-    """Raise one error that lists all faults, a line each; none where there are none."""
-    if len(faults) > 1:
-        listed = "\n".join(f"({place}) {fault}" for place, fault in enumerate(faults, start=1))
-        raise TableError(f"{len(faults)} faults:\n{listed}")
-    if faults:
-        raise TableError(faults[0])
 
 
 @dataclass(frozen=True)
@@ -132,13 +120,11 @@ def read_csv_table(
     if separator is None:
         separator = _guess_separator(text, path, alone)
     elif len(separator) != 1 or separator in '"\r\n\0':
-        raise TableError(
-            f"separator must be one character, and no quote or line break, got {separator!r}."
-        )
+        raise fault("separator", it=separator)
     rows = _rows(text, separator, path)
     first = next(rows, None)
     if first is None:
-        raise TableError(f"{path}: every line is blank; it takes a header line and rows of data.")
+        raise fault("blank_lines", path=path)
     header, header_notes = _header(first[1], path)
     if fits is not None:
         fits(text.rstrip().count("\n"), header)
@@ -156,9 +142,8 @@ def read_csv_table(
     gone = {*usual, *more}
     frame = frame.apply(lambda column: _without_marks(column, gone - kept.get(column.name, set())))
     kept_notes = [
-        f"{', '.join(map(repr, sorted(marks)))} is kept as a level of {name!r}; if it means "
-        f"missing, say so (--missing {min(marks)})."
-        for name, marks in kept.items()
+        sentence("kept_level", marks=", ".join(map(repr, sorted(m))), name=name, mark=min(m))
+        for name, m in kept.items()
     ]
     notes = (*notes, *header_notes, *kept_notes)
     return CsvTable(frame, separator, used_encoding, tuple(sorted(gone)), notes)
@@ -172,17 +157,18 @@ def _refuse_unequal(
         raise TableError(f"{path}: there is a header but no row of data below it.")
     widths = Counter(len(row) for _, row in body)
     if len(widths) == 1 and n_columns not in widths:
-        raise TableError(
-            f"{path}: the first line has {n_columns} fields and all lines below have "
-            f"{len(body[0][1])}; delete a title above the column names, and put a column's name "
-            f"that holds a {separator} between quotation marks."
+        n_fields = len(body[0][1])
+        raise fault(
+            "header_of_other_width",
+            path=path,
+            n_columns=n_columns,
+            n_fields=n_fields,
+            mark=separator,
         )
     for line, row in body:
         if len(row) != n_columns:
-            raise TableError(
-                f"{path}: line {line} has {len(row)} fields, the header has {n_columns}; "
-                f"check for a {separator} inside an unquoted value."
-            )
+            facts = {"n_fields": len(row), "n_columns": n_columns, "mark": separator}
+            raise fault("unequal_row", path=path, line=line, **facts)
 
 
 def closest(name: str, known: Iterable[str]) -> str:
@@ -199,19 +185,6 @@ def closest(name: str, known: Iterable[str]) -> str:
     meant = f"did you mean {lowered[near[0]]!r}? " if near else ""
     shown = ", ".join(known[:30]) + (f" and {len(known) - 30} more" if len(known) > 30 else "")
     return f"{meant}{'T' if meant else 't'}here are: {shown}"
-
-
-def quoted(text: str) -> str:
-    r"""Return a value as it is typed on a command line.
-
-    Examples
-    --------
-    >>> print(quoted("age"), quoted("date of death"), quoted("cost in $"))
-    age "date of death" "cost in \$"
-    """
-    if not re.search(r"[^\w=.,:+-]", text):
-        return text
-    return '"' + re.sub(r'([$"`\\])', r"\\\1", text) + '"'
 
 
 def _lowered(mark: str) -> str:
@@ -285,10 +258,7 @@ def _refuse_title(lines: Sequence[str], path: Path) -> None:
     for separator in SEPARATORS:
         widths = [line.count(separator) for line in lines[:50]]
         if widths[0] == 0 and widths[2] > 0 and Counter(widths[1:]).most_common(1)[0][0] > 0:
-            raise TableError(
-                f"{path}: the first line, {lines[0][:60]!r}, is a title and no line of column "
-                "names; delete what stands above the column names."
-            )
+            raise fault("title", path=path, line=lines[0][:60])
 
 
 def _content(path: Path) -> bytes:
@@ -318,10 +288,7 @@ def _decode(path: Path, encoding: str | None) -> tuple[str, str, tuple[str, ...]
     if wrong:
         line = text.count("\n", 0, wrong.start()) + 1
         what = "zero bytes" if wrong[0] == "\0" else f"half a character ({wrong[0]!r})"
-        raise TableError(
-            f"{path}: line {line} holds {what}, so it is not text, or in another encoding than "
-            f"{used}; export it as CSV, or name its encoding."
-        )
+        raise fault("no_text", path=path, line=line, what=what, encoding=used)
     return text, used, notes
 
 
@@ -362,16 +329,10 @@ def _as_windows(
     try:
         text = content.decode("cp1252")
     except UnicodeDecodeError:
-        raise TableError(
-            f"{path}: {_bad_byte(content, error)} in UTF-8, nor is the file Windows-1252; "
-            "name its encoding."
-        ) from error
+        raise fault("no_windows", path=path, bad_byte=_bad_byte(content, error)) from error
     words = re.findall(r"[^\s,;|\"]+", text)
     word = next((word for word in words if not word.isascii()), "")[:40]
-    note = (
-        f"The file is not UTF-8; it was read as Windows-1252 (Latin-1), by which its first "
-        f"accented word reads {word!r}. If that is wrong, name the encoding."
-    )
+    note = sentence("read_as_windows", word=word)
     return text, "cp1252", (note,)
 
 
@@ -392,10 +353,7 @@ def _rows(text: str, separator: str, path: Path) -> Iterator[tuple[int, list[str
                 yield reader.line_num, row
             start = reader.line_num + 1
     except csv.Error as error:
-        raise TableError(
-            f"{path}: the row that begins in line {start} cannot be read ({error}); look for a "
-            "quotation mark that is not closed."
-        ) from error
+        raise fault("open_quote", path=path, line=start, error=error) from error
 
 
 def _guess_separator(text: str, path: Path, alone: str) -> str:
@@ -418,29 +376,20 @@ def _guess_separator(text: str, path: Path, alone: str) -> str:
         list(_rows(text, ",", path))  # says which row cannot be read, if that is why
         _refuse_title(lines, path)
         names = ", ".join(SEPARATORS.values())
-        raise TableError(
-            f"{path}: none of {names} separates the first line into columns: "
-            f"{lines[0][:60]!r}. Name the separator."
-        )
+        raise fault("no_separator", path=path, names=names, line=lines[0][:60])
     return best
 
 
 def _header(cells: Sequence[str], path: Path) -> tuple[list[str], tuple[str, ...]]:
     names = [" ".join(name.split()) for name in cells]
     if all(_NUMBER.fullmatch(name) for name in names):
-        raise TableError(
-            f"{path}: the first line holds numbers only ({', '.join(names[:4])}, ...); it takes a "
-            "line of column names first."
-        )
+        raise fault("no_header", path=path, names=", ".join(names[:4]))
     blank = [place for place, name in enumerate(names) if not one_line(name)]
     for place in blank:
         names[place] = f"unnamed {place + 1}"
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         shown = ", ".join(repr(shortened(name, 80)) for name in twice[:10])
-        raise TableError(
-            f"{path}: {len(twice)} column name(s) stand more than once in the header: {shown}; "
-            "each column takes a name of its own."
-        )
+        raise fault("names_twice", path=path, n=len(twice), names=shown)
     notes = (f"{len(blank)} column(s) without a name were given one.",) if blank else ()
     return names, notes

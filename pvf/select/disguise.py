@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pvf.select.csv_table import TableError, quoted
+from pvf.select.sentences import TableError, fault
 
 #: What a value below a limit, such as <0.01, is read as.
 CENSORED: dict[str, Callable[[float], float]] = {
@@ -109,10 +109,7 @@ def undisguised(name: str, values: Sequence[str], censored: str) -> Disguise | N
         return None  # bands, such as <40 and >=40
     if len(units) > 1:
         shown = " and ".join(repr(value) for value in list(units.values())[:2])
-        raise TableError(
-            f"Column {name!r} holds {shown}: numbers of different units, or with a unit in some "
-            f"rows only; write one unit in all, or leave it out (--drop {quoted(name)})."
-        )
+        raise fault("unit", name=name, values=shown)
     example = limited[0] if limited else odd[0]
     return Disguise(next(iter(units)), censored if limited else "", example)
 

@@ -22,7 +22,8 @@ from scipy.stats import rankdata
 
 from pvf.select.columns import FEATURES, NO_FEATURES, Column, feature_frame, guess_columns
 from pvf.select.columns_file import parse_kinds, read_columns, without_guesses
-from pvf.select.csv_table import TableError, closest, quoted, read_csv_table, refuse_all
+from pvf.select.csv_table import closest, read_csv_table
+from pvf.select.sentences import TableError, fault, refuse_all, sentence
 
 #: Patients that the smaller class must have.
 FEWEST_CASES = 10
@@ -351,14 +352,7 @@ def _outcome(column: pd.Series, positive: Any) -> tuple[NDArray[np.intp], str, t
     counts = folded.value_counts()
     if len(counts) < 2:
         what = f"only {column.dropna().iloc[0]!r}" if len(counts) else "no value"
-        gone = int(column.isna().sum())
-        kept = (
-            f" {gone} cells are empty or mean missing; --missing-spellings says which "
-            "spellings do, if '-' or 'NA' is a value."
-        )
-        raise TableError(
-            f"target {name!r} holds {what}; it takes two different outcomes.{kept if gone else ''}"
-        )
+        raise fault("one_outcome", name=name, what=what, n_gone=int(column.isna().sum()))
     typed = {value: str(column[folded == value].mode()[0]) for value in counts.index[:7]}
     shown = ", ".join(f"{typed[value]!r} ({n})" for value, n in counts.head(6).items())
     shown += f" and {len(counts) - 6} more" if len(counts) > 6 else ""
@@ -368,16 +362,11 @@ def _outcome(column: pd.Series, positive: Any) -> tuple[NDArray[np.intp], str, t
             hint = (
                 "make a yes/no outcome of it" if numbers and len(counts) > 10 else "name the case"
             )
-            raise TableError(
-                f"target {name!r} has {len(counts)} values: {shown}; it takes two. If one value is "
-                f"the case and all others are not, {hint} (--positive VALUE)."
-            )
+            raise fault("many_outcomes", name=name, n=len(counts), shown=shown, hint=hint)
         case = _obvious_case(tuple(counts.index))
         if case is None:
-            raise TableError(
-                f"target {name!r} has the values {shown}, which do not say which one is the case; "
-                f"name it (--positive {typed[counts.index[-1]]!r}, say)."
-            )
+            value = typed[counts.index[-1]]
+            raise fault("which_case", name=name, shown=shown, value=value)
     else:
         case = _as_written(positive, list(counts.index))
         if case is None:
@@ -440,20 +429,15 @@ def _few(
     n_cases, whose = int(case.sum()), "rows" if persons is None else "persons"
     if min(n_cases, len(case) - n_cases) < FEWEST_CASES:
         few = f"{n_cases} cases" if n_cases < FEWEST_CASES else f"{len(case) - n_cases} others"
-        yield (
-            f"target {target!r} has {few} ({positive!r} is the case) in {len(case)} {whose}; it "
-            f"takes at least {FEWEST_CASES} of each, so that training, validation and test have "
-            "some."
-        )
+        facts = {"positive": positive, "n": len(case), "whose": whose, "fewest": FEWEST_CASES}
+        yield sentence("few_cases", name=target, few=few, **facts)
 
 
 def _no_feature(X: pd.DataFrame, columns: Sequence[Column], target: str) -> Iterator[str]:
     if X.empty:
         kinds_found = ", ".join(f"{column.name}: {column.kind}" for column in columns)
-        yield (
-            f"No column is left to predict {target!r} from; of {len(columns)} columns none is "
-            f"{', '.join(FEATURES)} ({kinds_found or 'there is none'})."
-        )
+        n, features = len(columns), ", ".join(FEATURES)
+        yield sentence("no_feature", target=target, n=n, features=features, kinds=kinds_found)
 
 
 def separation(column: pd.Series, y: NDArray[np.intp]) -> float:
@@ -506,11 +490,7 @@ def _copies(
             how = f"is filled in exactly for one outcome of the target {target!r}"
         else:
             continue
-        yield (
-            f"Column {name!r} {how}, so it may have been known only afterwards; leave it out "
-            f"(--drop {quoted(name)}), or give its kind (--kind "
-            f"{quoted(f'{name}={column.kind}')}) if it is a true feature."
-        )
+        yield sentence("gives_away", name=name, how=how, kind=column.kind)
 
 
 def _cautions(
@@ -528,64 +508,31 @@ def _cautions(
             yield from _of_feature(column, X[column.name], y)
     n_alike = int(X.assign(**{"\0y": y}).duplicated().sum())
     if n_alike:
-        yield Caution(
-            1,
-            f"{n_alike} rows equal another one in all features and the outcome; if they are the "
-            "same patients, scores are flattered: name the column that says whose row each is "
-            "(--group).",
-        )
+        yield Caution(1, sentence("equal_rows", n=n_alike))
 
 
 def _of_repeats(column: Column, n_rows: int, group: str) -> Caution:
-    repeats = f"{column.name!r} has {column.n_values} values in {n_rows} rows: "
-    if column.name == group:
-        return Caution(
-            2,
-            f"{repeats}rows of one person stay on one side of a split, and each person counts "
-            "once where models are selected and judged (--group none if every row is a person "
-            "of its own).",
-        )
-    return Caution(
-        1 if group else 0,
-        f"{repeats}rows of one person may stand on both sides of a split, which flatters every "
-        f"model. If its values are persons, say so (--group {quoted(column.name)}).",
-    )
+    name, facts = column.name, {"n_values": column.n_values, "n_rows": n_rows}
+    if name == group:
+        return Caution(2, sentence("grouped", name=name, **facts))
+    return Caution(1 if group else 0, sentence("repeats", name=name, **facts))
 
 
 def _of_feature(column: Column, values: pd.Series, y: NDArray[np.intp]) -> Iterator[Caution]:
     name = column.name
-    known = (
-        f"make sure that it is known before the outcome, or leave it out (--drop {quoted(name)})."
-    )
     apart, presence = separation(values, y), _presence(values, y)
     if presence >= SUSPICIOUS_AUC:
-        yield Caution(
-            0,
-            f"Whether {name!r} is filled in tells the outcomes apart, with an AUC of "
-            f"{presence:.3f}: {known}",
-        )
+        yield Caution(0, sentence("told_by_presence", name=name, auc=presence))
     if apart >= SUSPICIOUS_AUC:
-        yield Caution(
-            0, f"{name!r} alone tells the outcomes apart with an AUC of {apart:.3f}: {known}"
-        )
+        yield Caution(0, sentence("told_alone", name=name, auc=apart))
     elif column.guessed and _LATER.search(re.sub(r"[^a-z0-9]+", " ", name.lower())):
-        yield Caution(
-            1,
-            f"{name!r} has the name of something that is known after the outcome: if it is known "
-            f"before, say so (--kind {quoted(f'{name}={column.kind}')}); otherwise leave it out "
-            f"(--drop {quoted(name)}).",
-            column=name,
-        )
+        yield Caution(1, sentence("named_as_later", name=name, kind=column.kind), column=name)
     share = 100 * values.isna().mean()
     if share > 20:
-        yield Caution(2, f"{name!r} is missing in {share:.0f}% of the rows, and imputed there.")
+        yield Caution(2, sentence("gaps", name=name, share=share))
     codes = [value for value in (-9, -99, -999, -9999, 999, 9999) if (values == value).any()]
     if codes and column.kind == "numeric" and _is_far(values, codes):
-        yield Caution(
-            1,
-            f"{name!r} holds {codes[0]}, far from its other values: if that means 'missing', say "
-            f"so (--missing {codes[0]}).",
-        )
+        yield Caution(1, sentence("code_of_missing", name=name, code=codes[0]))
 
 
 def _is_far(column: pd.Series, codes: Sequence[float]) -> bool:

@@ -28,8 +28,8 @@ from pvf.perturbation import (
 from pvf.pmv import PAPER_NOISE_LEVELS, pmv_scorer
 from pvf.select.candidates import make_pool, strongest_alone
 from pvf.select.columns import Column
-from pvf.select.csv_table import TableError
 from pvf.select.read import OwnData
+from pvf.select.sentences import fault
 from pvf.validation import PerturbationValidationResult, perturbation_validation
 
 #: The rules that select, in the order of tables and figures.
@@ -108,17 +108,12 @@ def split(
             rest, test_size=validation_share / (1 - test_share), stratify=y[rest], random_state=seed
         )
     except ValueError as error:  # a part would have less than one row of each class
-        raise TableError(
-            f"validation_share {validation_share:g} and test_share {test_share:g} of {len(y)} "
-            "rows leave a part without two of each outcome; take other shares, or more data."
-        ) from error
+        shares = {"validation": validation_share, "test": test_share}
+        raise fault("part_without_both", **shares, n=len(y)) from error
     for name, rows in (("training", train), ("validation", validation), ("test", test)):
         if min(np.bincount(y[rows], minlength=2)) < 2:
             n_cases = int(y[rows].sum())
-            raise TableError(
-                f"The {name} part has {n_cases} cases and {len(rows) - n_cases} others; it takes "
-                "two of each: take larger shares, or more data."
-            )
+            raise fault("small_part", name=name, n_cases=n_cases, n_others=len(rows) - n_cases)
     return Parts(np.sort(train), np.sort(validation), np.sort(test))
 
 
@@ -138,10 +133,7 @@ def _split_persons(
     made = Parts(train, np.sort(one_each[parts.validation]), np.sort(one_each[parts.test]))
     for name in ("train", "validation", "test"):
         if min(np.bincount(y[getattr(made, name)], minlength=2)) < 2:
-            raise TableError(
-                f"Of {len(case)} persons, too few have rows of both outcomes: the {name} part has "
-                "less than two of one; take larger shares, or more data."
-            )
+            raise fault("few_persons", n=len(case), name=name)
     return made
 
 
@@ -339,11 +331,7 @@ def fitted(
             left_out[name] = f"{type(error).__name__}: {said[0]}"
     if not models:
         name, why = next(iter(left_out.items()))
-        raise TableError(
-            f"Candidate {name!r} cannot be fitted to these columns, nor any other: {why} It takes "
-            "text, numbers and gaps; put pvf.select.candidates.encoder(columns) before the "
-            "classifier."
-        )
+        raise fault("none_fitted", name=name, why=why)
     return models, left_out
 
 

@@ -16,9 +16,9 @@ from pvf.__main__ import main
 from pvf.select import run_time as _run_time
 from pvf.select.candidates import make_pool
 from pvf.select.choose import refuse_shape, select
-from pvf.select.csv_table import TableError
 from pvf.select.read import load_own_data
 from pvf.select.run_time import Progress, expected_seconds, in_words, without_a_trace
+from pvf.select.sentences import TableError
 
 QUICK = {
     "n_splits": 3,

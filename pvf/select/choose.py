@@ -49,7 +49,7 @@ SIGMAS = (0.03, 0.1, 0.3)
 #: Splits of a table of up to so many rows; of larger ones fewer, but not below the fewest.
 MOST_SPLITS, FEWEST_SPLITS, ROWS_OF_MOST = 20, 5, 2000
 #: Seconds that a column, and each of its cells, adds to a split of the built-in candidates.
-A_COLUMN, A_CELL = 0.02, 4e-5
+A_COLUMN, A_CELL = 0.045, 4e-5
 #: Perturbed sets of a split at least, and rows of its replicas together at most.
 FEWEST_SETS, MOST_REPLICATED = 5, 2000
 
@@ -428,7 +428,7 @@ def refuse_shape(
     >>> refuse_shape(300, 2000)
     Traceback (most recent call last):
     ...
-    pvf.select.csv_table.TableError: This run would take about 21 minutes (300 rows, ...
+    pvf.select.sentences.TableError: This run would take about 38 minutes (300 rows, ...
     """
     if not built_in(pool):
         return
@@ -556,11 +556,12 @@ def _judged(
             for one, place in zip(found, places, strict=True)
         ]
 
-    ways = {rule: of(rule, "ranks") for rule in RULES}
-    ways["by score"], ways["by label"] = ways[settings["rule"]], of(settings["rule"], "flags")
-    ways["simplest"] = [one.simplest_ranks for one in found]
-    ways["simplest by label"] = [one.simplest_flags.astype(float) for one in found]
-    rows = {way: judge.of(scores) for way, scores in ways.items()}
+    ways = {rule: judge.way(of(rule, "ranks")) for rule in RULES}
+    ways["by score"] = ways[settings["rule"]]
+    ways["by label"] = judge.way(of(settings["rule"], "flags"))
+    ways["simplest"] = judge.way([one.simplest_ranks for one in found])
+    ways["simplest by label"] = judge.way([one.simplest_flags.astype(float) for one in found])
+    rows = {name: judge.of(way) for name, way in ways.items()}
     rows |= {"by chance": judge.by_chance(), "best possible": judge.best_possible()}
     table = pd.DataFrame(rows).T.rename_axis("way")
     pairs = [("by score", "simplest"), ("by score", "by label"), ("by label", "simplest by label")]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import difflib
+import hashlib
 import io
 import re
 import stat
@@ -46,6 +47,8 @@ class CsvTable:
         The spellings of a missing value, in lower case.
     notes : tuple of str
         What a reader should know about how it was read.
+    sha256 : str
+        The file's checksum.
     """
 
     frame: pd.DataFrame
@@ -53,6 +56,7 @@ class CsvTable:
     encoding: str
     missing: tuple[str, ...] = MISSING
     notes: tuple[str, ...] = ()
+    sha256: str = ""
 
 
 def read_csv_table(
@@ -60,7 +64,7 @@ def read_csv_table(
     *,
     separator: str | None = None,
     encoding: str | None = None,
-    missing: Sequence[str] = (),
+    missing: str | float | Sequence[str] = (),
     missing_spellings: Sequence[str] | None = None,
     alone: str = "",
     fits: Callable[[int, Sequence[str]], None] | None = None,
@@ -75,7 +79,7 @@ def read_csv_table(
         One character; by default the one of comma, semicolon, tab and bar that makes a table.
     encoding : str, optional
         By default UTF-8 or UTF-16 by their marks, then UTF-8, then Windows-1252, which is noted.
-    missing : sequence of str
+    missing : str, number or sequence of str
         Further spellings of a missing value, such as ``"-999"``, beside the usual ones.
     missing_spellings : sequence of str, optional
         All spellings of a missing value, in place of the usual ones; an empty cell always is one.
@@ -113,7 +117,8 @@ def read_csv_table(
     3   NaN  south
     """
     path = Path(path)
-    text, used_encoding, notes = _decode(path, encoding)
+    content = _content(path)
+    text, used_encoding, notes = _decode(content, path, encoding)
     text, announced, skipped = _without_preface(text)
     notes = (*notes, *skipped)
     separator = announced if separator is None else separator
@@ -136,7 +141,7 @@ def read_csv_table(
         index=[line for line, _ in body],
         dtype=object,
     )
-    more = {str(mark).strip().lower() for mark in missing}
+    more = {*map(_lowered, [missing] if isinstance(missing, str | int | float) else missing)}
     usual = MISSING if missing_spellings is None else {"", *map(_lowered, missing_spellings)}
     kept = {} if missing_spellings is not None else _levels_among_missing(frame, more)
     gone = {*usual, *more}
@@ -146,7 +151,8 @@ def read_csv_table(
         for name, m in kept.items()
     ]
     notes = (*notes, *header_notes, *kept_notes)
-    return CsvTable(frame, separator, used_encoding, tuple(sorted(gone)), notes)
+    sha256 = hashlib.sha256(content).hexdigest()
+    return CsvTable(frame, separator, used_encoding, tuple(sorted(gone)), notes, sha256)
 
 
 def _refuse_unequal(
@@ -187,7 +193,7 @@ def closest(name: str, known: Iterable[str]) -> str:
     return f"{meant}{'T' if meant else 't'}here are: {shown}"
 
 
-def _lowered(mark: str) -> str:
+def _lowered(mark: object) -> str:
     return str(mark).strip().lower()
 
 
@@ -277,9 +283,8 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def _decode(path: Path, encoding: str | None) -> tuple[str, str, tuple[str, ...]]:
+def _decode(content: bytes, path: Path, encoding: str | None) -> tuple[str, str, tuple[str, ...]]:
     """Return the file's text, the encoding it was read by, and notes."""
-    content = _content(path)
     text, used, notes = _decoded(content, path, encoding) if content.strip() else ("", "", ())
     text = text.removeprefix("\ufeff")
     if not text.strip():

@@ -9,6 +9,7 @@ together.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +62,25 @@ def reached_share(
     return (cases * served).sum(axis=1) / cases.sum(axis=1)
 
 
+@dataclass(frozen=True, eq=False)
+class Way:
+    """A way of filling the places on the test parts of several splits.
+
+    Attributes
+    ----------
+    shares : ndarray of shape (n_splits,)
+        Of the cases, who get a place.
+    drawn : ndarray of shape (n_splits, n_draws)
+        Plausible values of these.
+    order : list of ndarray, one a split
+        Ranks of the persons.
+    """
+
+    shares: NDArray[np.float64]
+    drawn: NDArray[np.float64]
+    order: list[NDArray[np.intp]]
+
+
 class Judge:
     """Intervention Efficiency and cases reached on the test parts of several splits.
 
@@ -97,64 +117,59 @@ class Judge:
         self.rows, self.cases, self.capacity = rows, cases, capacity
         self._cases_among = per * np.array([case.mean() for case in cases])
 
-    def shares(self, scores: Scores) -> NDArray[np.float64]:
-        """Return the share of the cases that get a place, in each split."""
-        parts = zip(scores, self.cases, strict=True)
-        return np.array([reached_share(score, case, self.capacity)[0] for score, case in parts])
+    def way(self, scores: Scores) -> Way:
+        """Judge one way of filling the places."""
+        parts = list(zip(self.rows, self.cases, scores, strict=True))
+        return Way(
+            shares=np.array([reached_share(s, c, self.capacity)[0] for _, c, s in parts]),
+            drawn=np.array([self._drawn_share(*part) for part in parts]),
+            order=[np.unique(score, return_inverse=True)[1] for score in scores],
+        )
 
-    def drawn_shares(self, scores: Scores) -> NDArray[np.float64]:
-        """Return plausible values of `shares`, of shape (n_splits, n_draws)."""
-        drawn = []
-        for part, case, score in zip(self.rows, self.cases, scores, strict=True):
-            finite = np.concatenate([score, [score.max() + 1] * 2, [score.min() - 1] * 2])
-            is_case = np.concatenate([case, [True, False, True, False]])
-            ghosts = self._ghosts * len(part) / self._weight.shape[1]  # half a person in all parts
-            weight = np.hstack([self._weight[:, part], ghosts])
-            for outcome in (True, False):  # the shares of the classes stay what they are
-                mine = is_case == outcome
-                weight[:, mine] *= (case == outcome).sum() / weight[:, mine].sum(
-                    axis=1, keepdims=True
-                )
-            drawn.append(reached_share(finite, is_case, self.capacity, weight))
-        return np.array(drawn)
+    def _drawn_share(
+        self, rows: NDArray[np.intp], case: NDArray[np.bool_], score: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        finite = np.concatenate([score, [score.max() + 1] * 2, [score.min() - 1] * 2])
+        is_case = np.concatenate([case, [True, False, True, False]])
+        ghosts = self._ghosts * len(rows) / self._weight.shape[1]  # half a person in all parts
+        weight = np.hstack([self._weight[:, rows], ghosts])
+        of_cases, of_others = (weight @ mine.astype(float) for mine in (is_case, ~is_case))
+        n_cases, n_others = case.sum(), (~case).sum()  # the classes keep their shares
+        weight *= np.where(is_case, (n_cases / of_cases)[:, None], (n_others / of_others)[:, None])
+        return reached_share(finite, is_case, self.capacity, weight)
 
-    def of(self, scores: Scores) -> dict[str, float]:
+    def of(self, way: Way) -> dict[str, float]:
         """Return ``IE`` and cases ``reached``, each with its 95% interval."""
-        return self._told(self.shares(scores), self.drawn_shares(scores))
-
-    def by_chance(self) -> dict[str, float]:
-        """Return the same of places that are drawn at random; the intervals have no width."""
-        shares = np.full(len(self.cases), self.capacity)
-        return self._told(shares, shares[:, None])
-
-    def best_possible(self) -> dict[str, float]:
-        """Return the same of a choice that knew the outcomes; the intervals have no width."""
-        shares = self.shares([case.astype(float) for case in self.cases])
-        return self._told(shares, shares[:, None])
-
-    def _told(self, shares: NDArray[np.float64], drawn: NDArray[np.float64]) -> dict[str, float]:
         facts = {}
         for name, ends, factor in (
             ("IE", ("low", "high"), 1 / self.capacity),
             ("reached", ("reached_low", "reached_high"), self._cases_among),
         ):
-            facts[name] = float((shares * factor).mean())
-            low, high = interval((drawn.T * factor).mean(axis=1), 0.95, facts[name])
-            facts |= dict(zip(ends, (low, high), strict=True))
+            facts[name] = float((way.shares * factor).mean())
+            span = interval((way.drawn.T * factor).mean(axis=1), 0.95, facts[name])
+            facts |= dict(zip(ends, span, strict=True))
         return facts
 
-    def difference(self, one: Scores, other: Scores) -> dict[str, float]:
+    def by_chance(self) -> dict[str, float]:
+        """Return the same of places that are drawn at random; the intervals have no width."""
+        return self._sure(np.full(len(self.cases), self.capacity))
+
+    def best_possible(self) -> dict[str, float]:
+        """Return the same of a choice that knew the outcomes; the intervals have no width."""
+        known = [reached_share(c.astype(float), c, self.capacity)[0] for c in self.cases]
+        return self._sure(np.array(known))
+
+    def _sure(self, shares: NDArray[np.float64]) -> dict[str, float]:
+        return self.of(Way(shares, shares[:, None], []))
+
+    def difference(self, one: Way, other: Way) -> dict[str, float]:
         """Return by how much one choice is better than another, with a 95% interval.
 
         Where the two give the same order in every part, the interval has no width, and ``same``
         is true.
         """
-        estimate = float((self.shares(one) - self.shares(other)).mean() / self.capacity)
-        drawn = (self.drawn_shares(one) - self.drawn_shares(other)).mean(axis=0) / self.capacity
+        estimate = float((one.shares - other.shares).mean() / self.capacity)
+        drawn = (one.drawn - other.drawn).mean(axis=0) / self.capacity
         low, high = interval(drawn, 0.95, estimate)
-        same = all(np.array_equal(_order(a), _order(b)) for a, b in zip(one, other, strict=True))
+        same = all(np.array_equal(a, b) for a, b in zip(one.order, other.order, strict=True))
         return {"difference": estimate, "low": low, "high": high, "same": same}
-
-
-def _order(score: NDArray[np.float64]) -> NDArray[np.intp]:
-    return np.unique(score, return_inverse=True)[1]

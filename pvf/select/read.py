@@ -7,7 +7,6 @@ selects a model from it.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -171,13 +170,10 @@ def load_own_data(
     drop: Any = (),
     columns_file: str | Path | None = None,
     group: Any = None,
-    separator: str | None = None,
-    encoding: str | None = None,
     decimal: str | None = None,
-    missing: Sequence[str] = (),
-    missing_spellings: Sequence[str] | None = None,
     censored: str = "limit",
     fits: Callable[[int, int], None] | None = None,
+    **dialect: Any,
 ) -> OwnData:
     """Read a CSV with an outcome, and refuse what no choice of a model could be based on.
 
@@ -202,8 +198,6 @@ def load_own_data(
     group : str, optional
         The column that says whose row each is; ``"none"`` where every row is a person of its own.
         By default an identifier that repeats, found by its name or values.
-    separator, encoding, missing, missing_spellings
-        As in `pvf.select.csv_table.read_csv_table`.
     decimal : {".", ","}, optional
         As in `pvf.select.columns.guess_columns`.
     censored : {"limit", "half", "sqrt2"}, default="limit"
@@ -211,6 +205,9 @@ def load_own_data(
     fits : callable, optional
         Called with the numbers of lines and of columns that are left in while no line has been
         read; it raises TableError where these are too many.
+    **dialect
+        ``separator``, ``encoding``, ``missing`` and ``missing_spellings``, as in
+        `pvf.select.csv_table.read_csv_table`.
 
     Returns
     -------
@@ -224,20 +221,13 @@ def load_own_data(
         copies the outcome; no column is left to predict from. All faults of the outcome and of the
         columns are listed at once.
     """
-    missing = [missing] if isinstance(missing, str | int | float) else missing
-    dialect: dict[str, Any] = {"separator": separator, "encoding": encoding, "missing": missing}
     listed, kinds = read_columns(columns_file) if columns_file else {}, parse_kinds(kinds or {})
     drop = [drop] if isinstance(drop, str | int | float) else list(drop or ())
-
-    def fits_what_is_left(n_lines: int, names: Sequence[str]) -> None:
-        told = dict.fromkeys((*drop, target), "ignored") | listed | kinds
-        out = {_squeezed(name) for name, kind in told.items() if kind in NO_FEATURES}
-        if fits is not None:
-            fits(n_lines, len(set(names) - out))
-
-    dialect |= {"missing_spellings": missing_spellings, "fits": fits_what_is_left}
+    if fits is not None:
+        out = _left_out(target, drop, listed | kinds)
+        dialect["fits"] = lambda n_lines, names: fits(n_lines, len({*names} - out))
     table = read_csv_table(path, **dialect)
-    frame, notes = table.frame, list(table.notes)
+    frame = table.frame
     reading = dict[str, Any](decimal=decimal, censored=censored, separator=table.separator)
     given = without_guesses(frame, listed, **reading)
     given.pop(_squeezed(target), None)  # the file lists all columns
@@ -256,18 +246,24 @@ def load_own_data(
     refuse_all([*faults, *_copies(X, y, target, [c for c in columns if c.guessed])])
     return OwnData(
         name=Path(path).name,
-        sha256=hashlib.sha256(Path(path).read_bytes()).hexdigest(),
+        sha256=table.sha256,
         X=X,
         y=y,
         columns=tuple(columns),
         target=target,
         positive=positive,
-        notes=(*notes, *target_notes, *doubles),
+        notes=(*table.notes, *target_notes, *doubles),
         warnings=tuple(sorted(_cautions(frame, X, y, columns, group), key=attrgetter("rank"))),
         missing=table.missing,
         persons=persons,
         group=group,
     )
+
+
+def _left_out(target: Any, drop: Sequence[Any], kinds: Mapping[str, Any]) -> set[str]:
+    """Return the names of the columns that are said to be no feature."""
+    told = dict.fromkeys((*drop, target), "ignored") | kinds
+    return {_squeezed(name) for name, kind in told.items() if kind in NO_FEATURES}
 
 
 def _named(

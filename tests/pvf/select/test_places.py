@@ -61,7 +61,7 @@ def judge_of(rng, n=200, prevalence=0.2, n_splits=4):
 def test_faultless_choice_has_an_interval_with_a_width():
     """Where all that are reached are cases, the bootstrap alone would see no doubt."""
     judge, rows, case = judge_of(np.random.default_rng(2))
-    facts = judge.of([case[r].astype(float) for r in rows])
+    facts = judge.of(judge.way([case[r].astype(float) for r in rows]))
     assert facts["IE"] == judge.best_possible()["IE"]
     assert facts["low"] < facts["high"]
 
@@ -78,7 +78,7 @@ def test_places_reach_no_more_cases_than_there_are_places(prevalence):
     assert (chance["IE"], chance["low"], chance["high"]) == (1, 1, 1)
     assert chance["reached"] == pytest.approx(5 * np.mean([case[r].mean() for r in rows]))
     for scores in ([rng.random(len(r)) for r in rows], [case[r].astype(float) for r in rows]):
-        facts = judge.of(scores)
+        facts = judge.of(judge.way(scores))
         assert facts["reached_low"] <= facts["reached"] <= facts["reached_high"] <= 5 + 1e-9
 
 
@@ -86,9 +86,10 @@ def test_choice_differs_from_itself_by_nothing_and_says_so():
     """The same order is told from a small difference, whatever the scores' scale."""
     rng = np.random.default_rng(3)
     judge, rows, _ = judge_of(rng)
-    one = [rng.random(len(r)) for r in rows]
-    assert judge.difference(one, [np.exp(5 * s) for s in one])["same"]
-    assert not judge.difference(one, [rng.random(len(r)) for r in rows])["same"]
+    scores = [rng.random(len(r)) for r in rows]
+    one = judge.way(scores)
+    assert judge.difference(one, judge.way([np.exp(5 * s) for s in scores]))["same"]
+    assert not judge.difference(one, judge.way([rng.random(len(r)) for r in rows]))["same"]
 
 
 def test_interval_of_chance_holds_one_in_most_worlds():
@@ -98,6 +99,6 @@ def test_interval_of_chance_holds_one_in_most_worlds():
     for _ in range(100):
         judge, rows, case = judge_of(rng, n=300, n_splits=10)
         score = rng.random(len(case))
-        facts = judge.of([score[r] for r in rows])
+        facts = judge.of(judge.way([score[r] for r in rows]))
         held += facts["low"] <= 1 <= facts["high"]
     assert held >= 88

@@ -231,8 +231,7 @@ def load_own_data(
     reading = dict[str, Any](decimal=decimal, censored=censored, separator=table.separator)
     given = without_guesses(frame, listed, **reading)
     given.pop(_squeezed(target), None)  # the file lists all columns
-    target, given = _named(frame, target, given | kinds, drop, group)
-    reading["kinds"] = given
+    target, reading["kinds"] = _named(frame, target, given | kinds, drop, group)
     y, positive, target_notes = _outcome_or_faults(frame, target, positive, reading)
     faults: list[str] = []
     frame, y = frame[y >= 0], y[y >= 0]

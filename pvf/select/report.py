@@ -9,11 +9,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import tomllib
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -38,6 +39,16 @@ _ITEMS = "reporting.toml"
 
 
 # --- tables ---------------------------------------------------------------------------------------
+
+
+def _for_people(table: pd.DataFrame, titles: Mapping[str, tuple[str, str]]) -> pd.DataFrame:
+    """Return columns of a table as text, each under its title and in its format."""
+    shown = {title: table[name].map(form.format) for title, (name, form) in titles.items()}
+    return pd.DataFrame(shown, index=table.index)
+
+
+def _intervals(table: pd.DataFrame, low: str = "low", high: str = "high") -> list[str]:
+    return [f"{a:.2f} to {b:.2f}" for a, b in zip(table[low], table[high], strict=True)]
 
 
 def columns_table(selection: Selection) -> pd.DataFrame:
@@ -87,47 +98,34 @@ def judged_table(selection: Selection) -> pd.DataFrame:
     """Return what each way of filling the places reaches on the test parts, for people."""
     judged = selection.judged
     certain = np.isclose(judged["low"], judged["high"], rtol=1e-12)
-
-    def between(low: str, high: str) -> list[str]:
-        ends = zip(judged[low], judged[high], certain, strict=True)
-        return ["–" if sure else f"{a:.2f} to {b:.2f}" for a, b, sure in ends]
-
-    return pd.DataFrame(
-        {
-            "cases reached": judged["reached"].map("{:.2f}".format),
-            "95% interval": between("reached_low", "reached_high"),
-            "IE": judged["IE"].map("{:.2f}".format),
-            "95% interval of IE": between("low", "high"),
-        }
-    )
+    shown = _for_people(judged, {"cases reached": ("reached", "{:.2f}"), "IE": ("IE", "{:.2f}")})
+    for place, title, ends in (
+        (1, "95% interval", ("reached_low", "reached_high")),
+        (3, "95% interval of IE", ("low", "high")),
+    ):
+        shown.insert(place, title, np.where(certain, "–", _intervals(judged, *ends)))
+    return shown
 
 
 def calibration_table(selection: Selection) -> pd.DataFrame:
     """Return mean score and share of cases by fifths of the score, for people."""
-    table = selection.calibration
-    return pd.DataFrame(
-        {
-            "rows": table["rows"],
-            "mean score": table["mean score"].map("{:.2f}".format),
-            "share of cases": table["share of cases"].map("{:.2f}".format),
-            "95% interval": [
-                f"{a:.2f} to {b:.2f}" for a, b in zip(table["low"], table["high"], strict=True)
-            ],
-        }
-    )
+    table, two = selection.calibration, "{:.2f}"
+    names = ("mean score", "share of cases")
+    shown = _for_people(table, {"rows": ("rows", "{}")} | {name: (name, two) for name in names})
+    return shown.assign(**{"95% interval": _intervals(table)})
 
 
 def sigma_table(selection: Selection) -> pd.DataFrame:
     """Return PVF's choice at each noise level."""
-    table = selection.sigmas
-    return pd.DataFrame(
-        {
-            "choice": table["choice"],
-            "score": table["score"].map("{:.3f}".format),
-            "ties with": table["n_tied"] - 1,
-            "best by the traditional rule": table["traditional"].map({True: "yes", False: "no"}),
-        }
-    ).rename_axis("σ")
+    table = selection.sigmas.assign(ties=selection.sigmas["n_tied"] - 1)
+    table["traditional"] = np.where(table["traditional"], "yes", "no")
+    titles = {
+        "choice": ("choice", "{}"),
+        "score": ("score", "{:.3f}"),
+        "ties with": ("ties", "{}"),
+        "best by the traditional rule": ("traditional", "{}"),
+    }
+    return _for_people(table, titles).rename_axis("σ")
 
 
 def differences_table(selection: Selection) -> pd.DataFrame:
@@ -144,15 +142,14 @@ def contested_table(selection: Selection, n_worst: int = 8) -> pd.DataFrame:
     table = pd.DataFrame(columns=columns, dtype=float)
     if selection.multiplicity is not None:
         table = selection.multiplicity[columns]
+    titles = {
+        "Rashomon Capacity": ("capacity", "{:.3f}"),
+        "lowest score": ("lowest", "{:.2f}"),
+        "highest score": ("highest", "{:.2f}"),
+        "decide otherwise": ("conflict_share", "{:.0%}"),
+    }
     worst = table.sort_values("capacity", ascending=False, kind="stable").head(n_worst)
-    return pd.DataFrame(
-        {
-            "Rashomon Capacity": worst["capacity"].map("{:.3f}".format),
-            "lowest score": worst["lowest"].map("{:.2f}".format),
-            "highest score": worst["highest"].map("{:.2f}".format),
-            "decide otherwise": worst["conflict_share"].map("{:.0%}".format),
-        }
-    )
+    return _for_people(worst, titles)
 
 
 def settings_table(selection: Selection) -> pd.DataFrame:
@@ -210,6 +207,13 @@ def reporting_table(selection: Selection) -> pd.DataFrame:
     rows = {item: [known.format_map(facts), people] for item, (known, people) in items.items()}
     columns = ["from the selection", "to be filled in by people"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("item")
+
+
+#: The tables of a report; its template calls them by their names without the ending.
+TABLES: tuple[Callable[[Selection], pd.DataFrame], ...] = (
+    *(columns_table, parts_table, choices_table, leaders_table, sigma_table, judged_table),
+    *(differences_table, calibration_table, contested_table, settings_table, reporting_table),
+)
 
 
 # --- figures --------------------------------------------------------------------------------------
@@ -340,23 +344,27 @@ def summary(selection: Selection) -> dict[str, Any]:
         "recommendation": dataclasses.asdict(selection.recommendation),
         "choices": selection.chosen,
         "tied": selection.tied,
-        "judged": json.loads(selection.judged.to_json(orient="index")),
-        "differences": json.loads(selection.differences.to_json(orient="index")),
-        "sigmas": json.loads(selection.sigmas.reset_index().to_json(orient="records")),
+        "judged": _plain(selection.judged, "index"),
+        "differences": _plain(selection.differences, "index"),
+        "sigmas": _plain(selection.sigmas.reset_index()),
         "chosen_in": {
             rule: {str(name): int(n) for name, n in selection.choices[rule].value_counts().items()}
             for rule in RULES
         },
-        "calibration": json.loads(selection.calibration.to_json(orient="records")),
+        "calibration": _plain(selection.calibration),
         "left_out": selection.left_out,
         "multiplicity": selection.multiplicity_summary,
-        "columns": json.loads(columns_table(selection).reset_index().to_json(orient="records")),
-        "parts": json.loads(parts_table(selection).to_json(orient="index")),
+        "columns": _plain(columns_table(selection).reset_index()),
+        "parts": _plain(parts_table(selection), "index"),
         "data": {"file": data.name, "sha256": data.sha256, "target": data.target}
         | {"positive": data.positive, "notes": list(data.notes), "persons": data.n_persons}
         | {"cases": data.n_cases, "group": data.group},
         "settings": {**selection.settings, "pvf": pvf.__version__},
     }
+
+
+def _plain(table: pd.DataFrame, orient: Literal["records", "index"] = "records") -> Any:
+    return json.loads(table.to_json(orient=orient))
 
 
 def notes_text(data: OwnData) -> str:
@@ -425,19 +433,7 @@ def _page(selection: Selection) -> dict[str, Any]:
             "positive": data.positive,
             "notes": data.notes,
         },
-        "tables": {
-            "columns": columns_table(selection),
-            "parts": parts_table(selection),
-            "choices": choices_table(selection),
-            "leaders": leaders_table(selection),
-            "sigma": sigma_table(selection),
-            "judged": judged_table(selection),
-            "differences": differences_table(selection),
-            "calibration": calibration_table(selection),
-            "contested": contested_table(selection),
-            "settings": settings_table(selection),
-            "reporting": reporting_table(selection),
-        },
+        "tables": {make.__name__.removesuffix("_table"): make(selection) for make in TABLES},
         "figures": {
             "model": drawn.facts() if (drawn := model_figure(selection)) else None,
             "scores": scores_figure(selection).facts(),

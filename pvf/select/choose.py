@@ -25,7 +25,7 @@ from pvf._checks import check_choice, check_integer, check_number
 from pvf.advice import Advice, advice, kind_of_pool
 from pvf.audit import disagreement, mean_held_out, result_over_splits
 from pvf.multiplicity import rashomon_set
-from pvf.select.candidates import built_in, columns_to_screen, make_pool, strength_alone
+from pvf.select.candidates import built_in, make_pool
 from pvf.select.places import Judge
 from pvf.select.read import OwnData
 from pvf.select.recommendation import Recommendation, recommend
@@ -264,7 +264,7 @@ def select(
         {name: value for name, value in locals().items() if name not in _NO_SETTINGS}, len(data.X)
     )
     check_number("most_minutes", most_minutes, 0, left_open=True)
-    candidates = make_pool(pool, data.features, data.X, data.y, seed=seed, screen=False)
+    candidates = make_pool(pool, data.features, data.X, data.y, seed=seed)
     kind = kind_of_pool(list(candidates.values()))
     line = advice(kind, settings["capacity"], validation_share * data.n_cases)
     settings["rule"] = line.rule if rule is None else check_choice("rule", rule, RULES)
@@ -365,7 +365,6 @@ def _refuse_a_long_run(
         1, min(settings["n_sets"] * settings["n_replicas"], 20_000 // len(parts.validation))
     )
     X_val = data.X.iloc[np.tile(parts.validation, stacked)]  # as candidates will predict them
-    screened = columns_to_screen(settings["pool"], data.features)
     n_refits = settings["n_repeats"] * len(pmv_levels(y))
 
     def times_of(_: str, estimator: Any) -> NDArray[np.float64]:
@@ -378,9 +377,8 @@ def _refuse_a_long_run(
 
     with without_a_trace():
         sample = timed(lambda: noise.prepare(X_val).draw(1, np.random.default_rng(0)))[1]
-        screen = timed(strength_alone, screened[0], X, y)[1] * len(screened) if screened else 0.0
         seconds = float(expected_seconds(pool, times_of)[0])
-    a_split = seconds + screen + n_tables / stacked * sample
+    a_split = seconds + n_tables / stacked * sample
     n_workers = min(effective_n_jobs(n_jobs), cpu_count(), settings["n_splits"])
     minutes = a_split * settings["n_splits"] / n_workers / 60
     what = (

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from pvf.select.csv_table import closest
 from pvf.select.disguise import CENSORED, NOTHING, Disguise, plain_number, undisguised
-from pvf.select.sentences import TableError, fault, refuse_all, sentence
+from pvf.select.sentences import WORDS, TableError, fault, refuse_all, sentence
 
 FEATURES = ("numeric", "ordinal", "nominal")
 NO_FEATURES = ("identifier", "date", "text", "constant", "ignored")
@@ -27,26 +27,7 @@ KINDS = (*FEATURES, *NO_FEATURES)
 
 #: Whole numbers with this many values at most, and text with this many, are taken for levels.
 MOST_ORDINAL, MOST_NOMINAL = 10, 30
-#: Spellings of "missing" that are levels elsewhere: they count only among numbers.
-MISSING_AMONG_NUMBERS = ("none", "unknown", "unk", "missing", "nd", "not done", "n.d.")
-SCALES = tuple(
-    tuple(scale.split())
-    for scale in (
-        "no possible probable definite",
-        "none minimal slight mild moderate severe critical extreme",
-        "lowest low medium high highest",
-        "low normal high",
-        "low intermediate high",
-        "bad medium good",
-        "small medium large",
-        "poor fair good excellent",
-        "never rarely sometimes often always",
-        "never former current",
-        "never rare occasional frequent",
-        "normal overweight obese",
-        "primary secondary tertiary",
-    )
-)
+MISSING_AMONG_NUMBERS = WORDS["missing_among_numbers"]
 
 _DOT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _COMMA = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?")
@@ -573,7 +554,7 @@ def _own_order(levels: Sequence[str]) -> list[str]:
     if not 3 <= len(levels) <= MOST_NOMINAL or any(_CODE.fullmatch(level) for level in levels):
         return []
     lowered = {_folded(level): level for level in levels}
-    for scale in SCALES:
+    for scale in map(str.split, WORDS["scales"]):
         if set(lowered) <= set(scale):
             return [lowered[word] for word in scale if word in lowered]
     ranks = {level: _RANKED.fullmatch(level) for level in lowered}

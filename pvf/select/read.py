@@ -22,7 +22,7 @@ from scipy.stats import rankdata
 from pvf.select.columns import FEATURES, NO_FEATURES, Column, feature_frame, guess_columns
 from pvf.select.columns_file import parse_kinds, read_columns, without_guesses
 from pvf.select.csv_table import closest, read_csv_table
-from pvf.select.sentences import TableError, fault, refuse_all, sentence
+from pvf.select.sentences import WORDS, TableError, fault, refuse_all, sentence
 
 #: Patients that the smaller class must have.
 FEWEST_CASES = 10
@@ -39,31 +39,6 @@ _LATER = re.compile(
     r"|^(?:\w*time ?\d*|time .*|(?:days|weeks?|months|years)(?: \d+)?|t?start|t?stop)$"
     r"|^tt\w+$|^t (?!stage|test|score)\w+$"
 )
-
-_POSITIVE_OF = {
-    ("0", "1"): "1",
-    ("-1", "1"): "1",
-    ("no", "yes"): "yes",
-    ("n", "y"): "y",
-    ("false", "true"): "true",
-    ("nein", "ja"): "ja",
-    ("nee", "ja"): "ja",
-    ("non", "oui"): "oui",
-    ("no", "si"): "si",
-    ("no", "sí"): "sí",
-    ("negative", "positive"): "positive",
-    ("neg", "pos"): "pos",
-    ("alive", "dead"): "dead",
-    ("alive", "died"): "died",
-    ("alive", "deceased"): "deceased",
-    ("survived", "died"): "died",
-    ("control", "case"): "case",
-    ("benign", "malignant"): "malignant",
-    ("healthy", "sick"): "sick",
-    ("healthy", "ill"): "ill",
-    ("absent", "present"): "present",
-    ("-", "+"): "+",
-}
 
 
 @dataclass(frozen=True, order=True)
@@ -397,8 +372,8 @@ def _obvious_case(values: tuple[str, ...]) -> str | None:
     """Return which of two values is the case, where the values say so."""
     as_number = {value: value.removesuffix(".0") for value in values}
     pair = set(as_number.values())
-    for known, case in _POSITIVE_OF.items():
-        if pair == set(known):
+    for other, case in WORDS["outcomes"]:
+        if pair == {other, case}:
             return next(value for value, number in as_number.items() if number == case)
     return None
 

@@ -1,13 +1,18 @@
-"""What the tool says of a table: each sentence is a macro of ``pvf/templates/sentences.j2``."""
+"""What the tool says of a table, and words that it knows: they stand in ``pvf/templates``."""
 
 from __future__ import annotations
 
 import functools
 import re
+import tomllib
 from collections.abc import Sequence
+from importlib.resources import files
 from typing import Any
 
 from pvf.render import environment
+
+#: Words of tables, by what they are.
+WORDS = tomllib.loads((files("pvf") / "templates" / "words.toml").read_text(encoding="utf-8"))
 
 
 class TableError(ValueError):

@@ -214,9 +214,7 @@ class OneSplit:
     left_out: dict[str, str]
 
 
-def one_split(
-    data: OwnData, parts: Parts, settings: Mapping[str, Any], *, seed: int, screen: bool = True
-) -> OneSplit:
+def one_split(data: OwnData, parts: Parts, settings: Mapping[str, Any], *, seed: int) -> OneSplit:
     """Fit the pool on the training part, and score it by every rule and on the test part.
 
     Parameters
@@ -227,8 +225,6 @@ def one_split(
         As `pvf.select.choose.select` completes its arguments.
     seed : int
         Of the noise, the trees and PMV.
-    screen : bool, default=True
-        As in `pvf.select.candidates.make_pool`.
 
     Returns
     -------
@@ -239,9 +235,7 @@ def one_split(
     )
     X_test = data.X.iloc[parts.test]
     with threadpool_limits(limits=1):  # sums run in another order on more threads
-        pool = make_pool(
-            settings["pool"], data.features, X, y, seed=settings["seed"], screen=screen
-        )
+        pool = make_pool(settings["pool"], data.features, X, y, seed=settings["seed"])
         models, left_out = fitted(pool, X, y)
         by_sigma = {
             level: _perturbed(models, X_val, y_val, X, data.features, settings, level, seed)

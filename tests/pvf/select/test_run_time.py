@@ -14,7 +14,6 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pvf.__main__ import main
 from pvf.select import run_time as _run_time
-from pvf.select.candidates import make_pool
 from pvf.select.choose import refuse_shape, select
 from pvf.select.read import load_own_data
 from pvf.select.run_time import Progress, expected_seconds, in_words, without_a_trace
@@ -177,17 +176,6 @@ def test_bound_and_progress_change_no_result(data):
     assert one.scores.equals(two.scores)
     assert one.settings == two.settings
     assert "most_minutes" not in one.settings
-
-
-def test_pool_to_time_has_as_many_pairs_as_the_pool_to_fit(data):
-    """Without looking which columns lead there are as many candidates of each kind."""
-    y = data.y
-    timed, fitted = (
-        make_pool("pairs,trees", data.features, data.X, y, screen=screen)
-        for screen in (False, True)
-    )
-    assert len(timed) == len(fitted) == 45 + 32
-    assert list(timed) != list(fitted)
 
 
 # --- how far --------------------------------------------------------------------------------------

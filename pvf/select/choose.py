@@ -265,19 +265,22 @@ def select(
     )
     check_number("most_minutes", most_minutes, 0, left_open=True)
     candidates = make_pool(pool, data.features, data.X, data.y, seed=seed)
-    kind = kind_of_pool(list(candidates.values()))
-    line = advice(kind, settings["capacity"], validation_share * data.n_cases)
-    settings["rule"] = line.rule if rule is None else check_choice("rule", rule, RULES)
-    shares = {"validation_share": validation_share, "test_share": test_share}
-    seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(settings["n_splits"])]
-    parts = [split(data.y, persons=data.persons, **shares, seed=s) for s in seeds]
+    line = _advised(settings, data, candidates)
+    seeds, parts = _splits_of(data, settings)
     of_a_split = settings | _fewer_sets(settings, len(parts[0].validation))
     with threadpool_limits(limits=1), Progress("select", show=progress) as run:
         run.stage("finding out how long this takes")
         _refuse_a_long_run(data, parts[0], of_a_split, candidates, n_jobs, most_minutes, run)
-        found = _all_splits(data, parts, seeds, of_a_split, n_jobs, run)
+        run.stage("splits", len(parts))
+        tasks = (
+            delayed(one_split)(data, part, of_a_split, seed=own)
+            for part, own in zip(parts, seeds, strict=True)
+        )
+        found = []
+        for one in Parallel(n_jobs=n_jobs, return_as="generator")(tasks):
+            found.append(one)
+            run.step()
         run.stage("fitting the candidates to all rows")
-        candidates = make_pool(settings["pool"], data.features, data.X, data.y, seed=seed)
         models, left_out = fitted(candidates, data.X, data.y)
         run.stage("judging what was selected")
         return _selection(data, settings, found, models, left_out, line)
@@ -286,25 +289,21 @@ def select(
 _NO_SETTINGS = ("data", "n_jobs", "progress", "most_minutes")
 
 
-def _all_splits(
-    data: OwnData,
-    parts: Sequence[Parts],
-    seeds: Sequence[int],
-    settings: Mapping[str, Any],
-    n_jobs: int | None,
-    run: Progress,
-) -> list[OneSplit]:
-    """Repeat the whole choice on every split, on all workers."""
-    run.stage("splits", len(parts))
-    tasks = (
-        delayed(one_split)(data, part, settings, seed=seed)
-        for part, seed in zip(parts, seeds, strict=True)
-    )
-    found = []
-    for one in Parallel(n_jobs=n_jobs, return_as="generator")(tasks):
-        found.append(one)
-        run.step()
-    return found
+def _splits_of(data: OwnData, settings: Mapping[str, Any]) -> tuple[list[int], list[Parts]]:
+    """Return a seed for each split, and its parts."""
+    drawn = np.random.SeedSequence(settings["seed"]).generate_state(settings["n_splits"])
+    seeds = [int(s) for s in drawn]
+    shares = {name: settings[name] for name in ("validation_share", "test_share")}
+    return seeds, [split(data.y, persons=data.persons, **shares, seed=s) for s in seeds]
+
+
+def _advised(settings: dict[str, Any], data: OwnData, pool: Mapping[str, Any]) -> Advice:
+    """Return the study's advice; its rule is followed where none is given."""
+    n_cases = settings["validation_share"] * data.n_cases
+    line = advice(kind_of_pool(list(pool.values())), settings["capacity"], n_cases)
+    given = settings["rule"]
+    settings["rule"] = line.rule if given is None else check_choice("rule", given, RULES)
+    return line
 
 
 def _complete(settings: dict[str, Any], n_rows: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
@@ -42,17 +43,19 @@ def _separator(_: click.Context, __: click.Parameter, given: str | None) -> str 
     return separator
 
 
-def _reports(_: click.Context, __: click.Parameter, given: tuple[Path, ...]) -> tuple[Path, ...]:
-    for path in given:
-        if path.suffix.lower() not in (".html", ".md", ".json"):
-            raise click.BadParameter(f"{path.name!r} must end in .html, .md or .json.")
-    return given
+def _ends_in(endings: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """Refuse other endings of the names of files."""
+
+    def check(_: click.Context, __: click.Parameter, given: Any) -> Any:
+        for path in given if isinstance(given, tuple) else filter(None, (given,)):
+            if path.suffix.lower() not in re.split(", | or ", endings):
+                raise click.BadParameter(f"{path.name!r} must end in {endings}.")
+        return given
+
+    return check
 
 
-def _saved(_: click.Context, __: click.Parameter, given: Path | None) -> Path | None:
-    if given is not None and given.suffix.lower() != ".skops":
-        raise click.BadParameter(f"{given.name!r} must end in .skops.")
-    return given
+REPORT, MODEL = _ends_in(".html, .md or .json"), _ends_in(".skops")
 
 
 def _refuse_without_extras(reports: tuple[Path, ...], saved: Path | None) -> None:
@@ -114,8 +117,8 @@ SELECTING = [
 #: What is written.
 RESULTS = [
     _option("--dry-run", is_flag=True),
-    _option("--report", "reports", multiple=True, type=A_FILE, callback=_reports),
-    _option("--save", "saved", type=A_FILE, callback=_saved),
+    _option("--report", "reports", multiple=True, type=A_FILE, callback=REPORT),
+    _option("--save", "saved", type=A_FILE, callback=MODEL),
 ]
 
 

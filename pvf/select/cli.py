@@ -72,7 +72,7 @@ def _refuse_without_extras(reports: tuple[Path, ...], saved: Path | None) -> Non
 def _option(flag: str, name: str | None = None, **settings: Any) -> Callable[[Any], Any]:
     """Return an option with its help from the file of texts."""
     name = name or flag.removeprefix("--").replace("-", "_")
-    shown = {"help": HELP.get(name), "show_default": "default" in settings}
+    shown: dict[str, Any] = {"help": HELP.get(name), "show_default": "default" in settings}
     return click.option(flag, name, **shown, **settings)
 
 

@@ -236,7 +236,8 @@ def load_own_data(
 
 def _left_out(target: Any, drop: Sequence[Any], kinds: Mapping[str, Any]) -> set[str]:
     """Return the names of the columns that are said to be no feature."""
-    told = dict.fromkeys((*drop, target), "ignored") | kinds
+    told: dict[Any, Any] = dict.fromkeys((*drop, target), "ignored")
+    told |= kinds
     return {_squeezed(name) for name, kind in told.items() if kind in NO_FEATURES}
 
 

@@ -42,6 +42,14 @@ def small(columns):
     ]
 
 
+def stumps(columns):
+    """Return two trees."""
+    return [
+        make_pipeline(encoder(columns), DecisionTreeClassifier(max_depth=depth, random_state=0))
+        for depth in (1, 2)
+    ]
+
+
 class Witness(ClassifierMixin, BaseEstimator):
     """Flag by the first column; note how many threads sums may run on meanwhile."""
 

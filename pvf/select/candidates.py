@@ -17,15 +17,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, is_classifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from pvf._checks import check_integer
 from pvf.select.columns import Column
-from pvf.select.csv_table import TableError
 from pvf.select.read import separation
+from pvf.select.sentences import TableError
 
 POOLS = ("pairs", "trees")
 DEPTHS, LEAVES = (1, 2, 3, 4), (0.01, 0.03, 0.1, 0.2)
@@ -118,9 +117,7 @@ class MixedEncoder(TransformerMixin, BaseEstimator):
 
     def _numbers(self, X: pd.DataFrame) -> NDArray[np.float64]:
         names = [column.name for column in self.columns if column.kind in ("numeric", "ordinal")]
-        if not names:
-            return np.empty((len(X), 0))
-        return np.column_stack([X[name].to_numpy(dtype=float, na_value=np.nan) for name in names])
+        return X[names].to_numpy(dtype=float, na_value=np.nan, copy=True)
 
     def _codes(self, X: pd.DataFrame) -> Iterator[tuple[Column, NDArray[np.intp]]]:
         """Yield each nominal column with the places of its values among its levels, or -1."""
@@ -167,7 +164,6 @@ def logistic_pairs(
     y: NDArray[np.intp],
     *,
     most: int = MOST_PAIRS,
-    screen: bool = True,
 ) -> dict[str, Pipeline]:
     """Make logistic regressions on pairs of columns, as in the paper's synthetic experiment.
 
@@ -181,10 +177,7 @@ def logistic_pairs(
         Their outcome.
     most : int, default=45
         How many pairs at most. If there are more, those of the columns that separate the classes
-        best by themselves, by the area under the ROC curve in the training rows.
-    screen : bool, default=True
-        Whether to look which columns those are, by a model of each. Without it the first columns
-        are taken, which is enough to find out how long such models take.
+        best by themselves in the training rows, by `pvf.select.read.separation`.
 
     Returns
     -------
@@ -194,60 +187,15 @@ def logistic_pairs(
     """
     check_integer("most", most, 1)
     n_columns = _columns_for(most)
-    chosen = list(columns)[: None if screen else n_columns]
+    chosen = list(columns)
     if len(chosen) > n_columns:
-        strength = {column.name: strength_alone(column, X, y) for column in columns}
+        strength = {column.name: separation(X[column.name], y) for column in columns}
         leading = sorted(strength, key=lambda name: (-strength[name], name))[:n_columns]
         chosen = [column for column in columns if column.name in leading]
     if len(chosen) == 1:
         return {f"logistic: {chosen[0].name}": _logistic(chosen)}
     pairs = itertools.combinations(chosen, 2)
     return {f"logistic: {a.name} + {b.name}": _logistic([a, b]) for a, b in pairs}
-
-
-def columns_to_screen(pool: str, columns: Sequence[Column]) -> list[Column]:
-    """Return the columns of which `make_pool` fits a model each, to see which of them lead.
-
-    Parameters
-    ----------
-    pool : str
-        As in `make_pool`.
-    columns : sequence of Column
-        Feature columns.
-
-    Returns
-    -------
-    list of Column
-        All of them where there are more than pairs are made of; otherwise none.
-
-    Examples
-    --------
-    >>> many = [Column(f"x{place}", "numeric") for place in range(12)]
-    >>> len(columns_to_screen("pairs,trees", many)), len(columns_to_screen("trees", many))
-    (12, 0)
-    """
-    screens = "pairs" in _parts(pool) and len(columns) > _columns_for(MOST_PAIRS)
-    return list(columns) if screens else []
-
-
-def strength_alone(column: Column, X: pd.DataFrame, y: NDArray[np.intp]) -> float:
-    """Return how well a column separates the classes by itself, as `logistic_pairs` asks it.
-
-    Parameters
-    ----------
-    column : Column
-    X : DataFrame of shape (n_samples, n_features)
-        Training rows.
-    y : ndarray of 0 and 1 of shape (n_samples,)
-        Their outcome.
-
-    Returns
-    -------
-    float
-        Area under the ROC curve of the column's logistic regression in these rows.
-    """
-    alone = _logistic([column]).fit(X, y)
-    return float(roc_auc_score(y, alone.predict_proba(X)[:, 1]))
 
 
 def strongest_alone(
@@ -317,7 +265,6 @@ def make_pool(
     y: NDArray[np.intp],
     *,
     seed: int = 0,
-    screen: bool = True,
 ) -> dict[str, Any]:
     """Make the candidates that a pool's name stands for.
 
@@ -334,8 +281,6 @@ def make_pool(
         Their outcome.
     seed : int, default=0
         For `shallow_trees`.
-    screen : bool, default=True
-        For `logistic_pairs`.
 
     Returns
     -------
@@ -350,7 +295,7 @@ def make_pool(
     made: dict[str, Any] = {}
     for part in _parts(pool):
         if part == "pairs":
-            more: Mapping[str, Any] = logistic_pairs(columns, X, y, screen=screen)
+            more: Mapping[str, Any] = logistic_pairs(columns, X, y)
         elif part == "trees":
             more = shallow_trees(columns, seed=seed)
         else:
@@ -405,6 +350,11 @@ def load_pool(path: str, columns: Sequence[Column]) -> dict[str, Any]:
         if not is_classifier(estimator):
             raise TableError(f"pool {path!r}: {key!r} is {estimator!r:.60}, no classifier.")
     return {str(key): estimator for key, estimator in made.items()}
+
+
+def built_in(pool: str) -> bool:
+    """Return whether a pool has no candidates of somebody's own."""
+    return set(_parts(pool)) <= set(POOLS)
 
 
 def _parts(pool: str) -> list[str]:

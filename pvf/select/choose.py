@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -22,16 +22,18 @@ from scipy.stats import beta
 from threadpoolctl import threadpool_limits
 
 from pvf._checks import check_choice, check_integer, check_number
-from pvf.advice import Advice, advice
+from pvf.advice import Advice, advice, kind_of_pool
 from pvf.audit import disagreement, mean_held_out, result_over_splits
 from pvf.multiplicity import rashomon_set
-from pvf.select.candidates import columns_to_screen, make_pool, strength_alone
-from pvf.select.csv_table import TableError
+from pvf.select.candidates import built_in, make_pool
 from pvf.select.places import Judge
 from pvf.select.read import OwnData
+from pvf.select.recommendation import Recommendation, recommend
 from pvf.select.run_time import Progress, expected_seconds, in_words, timed, without_a_trace
+from pvf.select.sentences import TableError, fault
 from pvf.select.splits import (
     LARGEST_SEED,
+    RULES,
     OneSplit,
     Parts,
     fitted,
@@ -42,12 +44,12 @@ from pvf.select.splits import (
 )
 from pvf.validation import PerturbationValidationResult, tied_best
 
-#: The rules that select, in the order of tables and figures.
-RULES = ("traditional", "PVF", "PMV")
 #: Noise levels σ whose effect on the choice is shown, in standard deviations of the training part.
 SIGMAS = (0.03, 0.1, 0.3)
 #: Splits of a table of up to so many rows; of larger ones fewer, but not below the fewest.
 MOST_SPLITS, FEWEST_SPLITS, ROWS_OF_MOST = 20, 5, 2000
+#: Seconds that a column, and each of its cells, adds to a split of the built-in candidates.
+A_COLUMN, A_CELL = 0.045, 4e-5
 #: Perturbed sets of a split at least, and rows of its replicas together at most.
 FEWEST_SETS, MOST_REPLICATED = 5, 2000
 
@@ -122,6 +124,11 @@ class Selection:
     def recommended(self) -> str:
         """The model that `recommended_model` takes."""
         return recommended_model(self.tied, self.settings["rule"])
+
+    @cached_property
+    def recommendation(self) -> Recommendation:
+        """What it amounts to, in plain words."""
+        return recommend(self)
 
     def chosen_in(self, model: str, rule: str | None = None) -> int:
         """Return in how many splits a rule, by default the one followed, chooses a model."""
@@ -257,48 +264,46 @@ def select(
         {name: value for name, value in locals().items() if name not in _NO_SETTINGS}, len(data.X)
     )
     check_number("most_minutes", most_minutes, 0, left_open=True)
-    kind = _KINDS.get(pool.strip(), "mixed")
-    line = advice(kind, settings["capacity"], validation_share * data.n_cases)
-    settings["rule"] = line.rule if rule is None else check_choice("rule", rule, RULES)
-    shares = {"validation_share": validation_share, "test_share": test_share}
-    seeds = [int(s) for s in np.random.SeedSequence(seed).generate_state(settings["n_splits"])]
-    parts = [split(data.y, persons=data.persons, **shares, seed=s) for s in seeds]
+    candidates = make_pool(pool, data.features, data.X, data.y, seed=seed)
+    line = _advised(settings, data, candidates)
+    seeds, parts = _splits_of(data, settings)
     of_a_split = settings | _fewer_sets(settings, len(parts[0].validation))
     with threadpool_limits(limits=1), Progress("select", show=progress) as run:
         run.stage("finding out how long this takes")
-        _refuse_a_long_run(data, parts[0], of_a_split, n_jobs, most_minutes, run)
-        found = _all_splits(data, parts, seeds, of_a_split, n_jobs, run)
+        _refuse_a_long_run(data, parts[0], of_a_split, candidates, n_jobs, most_minutes, run)
+        run.stage("splits", len(parts))
+        tasks = (
+            delayed(one_split)(data, part, of_a_split, seed=own)
+            for part, own in zip(parts, seeds, strict=True)
+        )
+        found = []
+        for one in Parallel(n_jobs=n_jobs, return_as="generator")(tasks):
+            found.append(one)
+            run.step()
         run.stage("fitting the candidates to all rows")
-        candidates = make_pool(settings["pool"], data.features, data.X, data.y, seed=seed)
         models, left_out = fitted(candidates, data.X, data.y)
         run.stage("judging what was selected")
         return _selection(data, settings, found, models, left_out, line)
 
 
-#: Which of the study's pools a pool of this tool is like; any other is mixed.
-_KINDS = {"trees": "trees", "pairs": "logistic"}
 _NO_SETTINGS = ("data", "n_jobs", "progress", "most_minutes")
 
 
-def _all_splits(
-    data: OwnData,
-    parts: Sequence[Parts],
-    seeds: Sequence[int],
-    settings: Mapping[str, Any],
-    n_jobs: int | None,
-    run: Progress,
-) -> list[OneSplit]:
-    """Repeat the whole choice on every split, on all workers."""
-    run.stage("splits", len(parts))
-    tasks = (
-        delayed(one_split)(data, part, settings, seed=seed)
-        for part, seed in zip(parts, seeds, strict=True)
-    )
-    found = []
-    for one in Parallel(n_jobs=n_jobs, return_as="generator")(tasks):
-        found.append(one)
-        run.step()
-    return found
+def _splits_of(data: OwnData, settings: Mapping[str, Any]) -> tuple[list[int], list[Parts]]:
+    """Return a seed for each split, and its parts."""
+    drawn = np.random.SeedSequence(settings["seed"]).generate_state(settings["n_splits"])
+    seeds = [int(s) for s in drawn]
+    shares = {name: settings[name] for name in ("validation_share", "test_share")}
+    return seeds, [split(data.y, persons=data.persons, **shares, seed=s) for s in seeds]
+
+
+def _advised(settings: dict[str, Any], data: OwnData, pool: Mapping[str, Any]) -> Advice:
+    """Return the study's advice; its rule is followed where none is given."""
+    n_cases = settings["validation_share"] * data.n_cases
+    line = advice(kind_of_pool(list(pool.values())), settings["capacity"], n_cases)
+    given = settings["rule"]
+    settings["rule"] = line.rule if given is None else check_choice("rule", given, RULES)
+    return line
 
 
 def _complete(settings: dict[str, Any], n_rows: int) -> dict[str, Any]:
@@ -327,8 +332,7 @@ def _complete(settings: dict[str, Any], n_rows: int) -> dict[str, Any]:
         {*(check_number("sigmas", s, 0) for s in settings["sigmas"]), sigma}
     )
     if settings["n_splits"] is None:
-        fitting = int(MOST_SPLITS * ROWS_OF_MOST / n_rows)
-        settings["n_splits"] = max(FEWEST_SPLITS, min(MOST_SPLITS, fitting))
+        settings["n_splits"] = _usual_splits(n_rows)
     check_integer("n_splits", settings["n_splits"], 2)
     return settings
 
@@ -347,20 +351,19 @@ def _refuse_a_long_run(
     data: OwnData,
     parts: Parts,
     settings: Mapping[str, Any],
+    pool: Mapping[str, Any],
     n_jobs: int | None,
     most_minutes: float,
     run: Progress,
 ) -> None:
     """Say how long the run will take, and raise TableError where that is too long."""
     X, y = data.X.iloc[parts.train], data.y[parts.train]
-    pool = make_pool(settings["pool"], data.features, X, y, seed=settings["seed"], screen=False)
     noise = perturbation_of(data.features, X, sigma=settings["sigma"])
     n_tables = len(settings["sigmas"]) * settings["n_sets"] * settings["n_replicas"]
     stacked = max(
         1, min(settings["n_sets"] * settings["n_replicas"], 20_000 // len(parts.validation))
     )
     X_val = data.X.iloc[np.tile(parts.validation, stacked)]  # as candidates will predict them
-    screened = columns_to_screen(settings["pool"], data.features)
     n_refits = settings["n_repeats"] * len(pmv_levels(y))
 
     def times_of(_: str, estimator: Any) -> NDArray[np.float64]:
@@ -373,20 +376,68 @@ def _refuse_a_long_run(
 
     with without_a_trace():
         sample = timed(lambda: noise.prepare(X_val).draw(1, np.random.default_rng(0)))[1]
-        screen = timed(strength_alone, screened[0], X, y)[1] * len(screened) if screened else 0.0
         seconds = float(expected_seconds(pool, times_of)[0])
-    a_split = seconds + screen + n_tables / stacked * sample
+    a_split = seconds + n_tables / stacked * sample
     n_workers = min(effective_n_jobs(n_jobs), cpu_count(), settings["n_splits"])
     minutes = a_split * settings["n_splits"] / n_workers / 60
-    what = f"{len(pool)} candidates, {len(data.X):,} rows, {len(data.features):,} columns"
+    what = (
+        f"{len(pool)} candidates, {len(data.X):,} rows, {len(data.features):,} columns, "
+        f"{settings['n_splits']} splits"
+    )
+    _refuse_minutes(minutes, what, most_minutes)
+    run.expect(minutes, what)
+
+
+def _refuse_minutes(minutes: float, what: str, most_minutes: float) -> None:
+    """Raise TableError where a run is expected to take too long."""
     if minutes > most_minutes:
         enough = 5 * int(np.ceil(1.25 * minutes / 5))  # no machine is twice equally fast
-        raise TableError(
-            f"This run would take {in_words(minutes)} ({what}, {settings['n_splits']} splits), and "
-            f"most_minutes is {most_minutes:g}: --most-minutes {enough} lets it run; fewer rows, "
-            "columns (--drop), candidates (--pool) or splits (--splits) take less."
-        )
-    run.expect(minutes, f"{what}, {settings['n_splits']} splits")
+        time = in_words(minutes)
+        raise fault("too_long", time=time, what=what, most_minutes=most_minutes, enough=enough)
+
+
+def refuse_shape(
+    n_rows: int,
+    n_columns: int,
+    *,
+    pool: str = "pairs,trees",
+    n_splits: int | None = None,
+    n_jobs: int | None = None,
+    most_minutes: float = 15.0,
+) -> None:
+    """Refuse at once what the built-in candidates take too long for, by the table's shape alone.
+
+    Parameters
+    ----------
+    n_rows, n_columns : int
+        Rows, and columns that are left in.
+    pool, n_splits, n_jobs, most_minutes
+        As in `select`, which measures the time of what passes here.
+
+    Raises
+    ------
+    TableError
+        On a usual machine the run would take longer than ``most_minutes``.
+
+    Examples
+    --------
+    >>> refuse_shape(2000, 30)
+    >>> refuse_shape(300, 2000)
+    Traceback (most recent call last):
+    ...
+    pvf.select.sentences.TableError: This run would take about 38 minutes (300 rows, ...
+    """
+    if not built_in(pool):
+        return
+    splits = _usual_splits(n_rows) if n_splits is None else n_splits
+    n_workers = min(effective_n_jobs(n_jobs), cpu_count(), splits)
+    minutes = splits * n_columns * (A_COLUMN + A_CELL * n_rows) / n_workers / 60
+    what = f"{n_rows:,} rows, {n_columns:,} columns, {splits} splits"
+    _refuse_minutes(minutes, what, most_minutes)
+
+
+def _usual_splits(n_rows: int) -> int:
+    return max(FEWEST_SPLITS, min(MOST_SPLITS, int(MOST_SPLITS * ROWS_OF_MOST / max(n_rows, 1))))
 
 
 def _selection(
@@ -490,6 +541,7 @@ def _judged(
         [persons[one.parts.test] for one in found],
         [data.y[one.parts.test] == 1 for one in found],
         capacity=settings["capacity"],
+        per=settings["per"],
         n_draws=settings["n_bootstraps"],
         seed=settings["seed"],
     )
@@ -501,17 +553,14 @@ def _judged(
             for one, place in zip(found, places, strict=True)
         ]
 
-    ways = {rule: of(rule, "ranks") for rule in RULES}
-    ways["by score"], ways["by label"] = ways[settings["rule"]], of(settings["rule"], "flags")
-    ways["simplest"] = [one.simplest_ranks for one in found]
-    ways["simplest by label"] = [one.simplest_flags.astype(float) for one in found]
-    rows = {way: judge.of(scores) for way, scores in ways.items()}
-    rows["by chance"] = dict.fromkeys(("IE", "low", "high"), 1.0)
-    rows["best possible"] = dict.fromkeys(("IE", "low", "high"), judge.best_possible())
+    ways = {rule: judge.way(of(rule, "ranks")) for rule in RULES}
+    ways["by score"] = ways[settings["rule"]]
+    ways["by label"] = judge.way(of(settings["rule"], "flags"))
+    ways["simplest"] = judge.way([one.simplest_ranks for one in found])
+    ways["simplest by label"] = judge.way([one.simplest_flags.astype(float) for one in found])
+    rows = {name: judge.of(way) for name, way in ways.items()}
+    rows |= {"by chance": judge.by_chance(), "best possible": judge.best_possible()}
     table = pd.DataFrame(rows).T.rename_axis("way")
-    chance = settings["places"] * judge.prevalence()
-    for name, column in (("reached", "IE"), ("reached_low", "low"), ("reached_high", "high")):
-        table[name] = chance * table[column]
     pairs = [("by score", "simplest"), ("by score", "by label"), ("by label", "simplest by label")]
     pairs += [("PVF", "traditional"), ("PVF", "PMV"), ("PMV", "traditional")]
     differences = {f"{a} − {b}": judge.difference(ways[a], ways[b]) for a, b in pairs}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
+import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import reduce
+from functools import partial, reduce
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,25 +19,9 @@ from pvf._cli import SEED, Jobs, Number, PathTo, refuse_outputs, say
 from pvf._outputs import write_whole
 from pvf._text import on_console
 from pvf.select.columns_file import parse_kinds
-from pvf.select.csv_table import TableError
+from pvf.select.sentences import TableError
 
-EPILOG = """\b
-Examples:
-  pvf example patients.csv
-  pvf select patients.csv --target died --capacity 0.1 --report report.html
-  pvf select patients.csv --target outcome --positive relapse --capacity 0.2 \\
-      --kind ward=nominal --kind "pain=ordinal:none<some<much" --drop "date of death"
-  pvf select german.csv --separator ";" --decimal , --missing -999 \\
-      --target verstorben --capacity 0.1 --report bericht.md --report bericht.json
-  pvf select patients.csv --target died --capacity 0.1 --pool my_models:candidates
-  pvf columns patients.csv > patients.toml
-  pvf select patients.csv --target died --columns patients.toml --dry-run
-  pvf select patients.csv --target died --capacity 0.1 --save model.skops
-  pvf apply model.skops new_patients.csv --out scores.csv
-
-\b
-Exit codes: 0 done; 1 the data, the pool or a file don't allow it, said in one line; 2 wrong usage.
-"""
+HELP = tomllib.loads((files("pvf") / "templates" / "options.toml").read_text(encoding="utf-8"))
 
 
 def _kinds(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
@@ -45,6 +32,10 @@ def _kinds(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dic
         raise click.BadParameter(str(error)) from error
 
 
+def _with_commas(_: click.Context, __: click.Parameter, given: str | None) -> Any:
+    return None if given is None else tuple(given.split(","))
+
+
 def _separator(_: click.Context, __: click.Parameter, given: str | None) -> str | None:
     separator = {"tab": "\t", "\\t": "\t"}.get(given or "", given)
     if separator is not None and (len(separator) != 1 or separator in '"\r\n\0'):
@@ -52,17 +43,19 @@ def _separator(_: click.Context, __: click.Parameter, given: str | None) -> str 
     return separator
 
 
-def _reports(_: click.Context, __: click.Parameter, given: tuple[Path, ...]) -> tuple[Path, ...]:
-    for path in given:
-        if path.suffix.lower() not in (".html", ".md", ".json"):
-            raise click.BadParameter(f"{path.name!r} must end in .html, .md or .json.")
-    return given
+def _ends_in(endings: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """Refuse other endings of the names of files."""
+
+    def check(_: click.Context, __: click.Parameter, given: Any) -> Any:
+        for path in given if isinstance(given, tuple) else filter(None, (given,)):
+            if path.suffix.lower() not in re.split(", | or ", endings):
+                raise click.BadParameter(f"{path.name!r} must end in {endings}.")
+        return given
+
+    return check
 
 
-def _saved(_: click.Context, __: click.Parameter, given: Path | None) -> Path | None:
-    if given is not None and given.suffix.lower() != ".skops":
-        raise click.BadParameter(f"{given.name!r} must end in .skops.")
-    return given
+REPORT, MODEL = _ends_in(".html, .md or .json"), _ends_in(".skops")
 
 
 def _refuse_without_extras(reports: tuple[Path, ...], saved: Path | None) -> None:
@@ -76,31 +69,56 @@ def _refuse_without_extras(reports: tuple[Path, ...], saved: Path | None) -> Non
         raise click.UsageError(f"--save {saved.name} needs skops: pip install 'pvf[save]'.")
 
 
+def _option(flag: str, name: str | None = None, **settings: Any) -> Callable[[Any], Any]:
+    """Return an option with its help from the file of texts."""
+    name = name or flag.removeprefix("--").replace("-", "_")
+    shown: dict[str, Any] = {"help": HELP.get(name), "show_default": "default" in settings}
+    return click.option(flag, name, **shown, **settings)
+
+
+CSV = click.argument("csv", type=PathTo(path_type=Path))
+A_FILE = PathTo(dir_okay=False, path_type=Path)
+ABOVE_0, SHARE = Number(0, min_open=True), Number(0, 1, min_open=True, max_open=True)
 #: How a file is written.
-WRITTEN = [
-    click.option("--separator", callback=_separator, help="One character, or the word tab."),
-    click.option("--encoding", help="Such as utf-8 or cp1252."),
-]
+WRITTEN = [_option("--separator", callback=_separator), _option("--encoding")]
 #: How its cells are read.
 READ = [
     *WRITTEN,
-    click.option("--decimal", type=click.Choice([".", ","]), help="The decimal mark."),
-    click.option(
-        "--missing", multiple=True, help="Another spelling of a missing value, such as -999."
-    ),
-    click.option(
-        "--missing-spellings",
-        metavar="A,B",
-        callback=lambda _, __, given: None if given is None else tuple(given.split(",")),
-        help="All spellings of a missing value, in place of the usual ones, such as NA,?.",
-    ),
-    click.option(
-        "--censored",
-        type=click.Choice(["limit", "half", "sqrt2"]),
-        default="limit",
-        show_default=True,
-        help="What <0.01 is read as: the limit, half of it, or the limit by √2.",
-    ),
+    _option("--decimal", type=click.Choice([".", ","])),
+    _option("--missing", multiple=True),
+    _option("--missing-spellings", metavar="A,B", callback=_with_commas),
+    _option("--censored", type=click.Choice(["limit", "half", "sqrt2"]), default="limit"),
+]
+#: What a reader says of the columns.
+ABOUT_COLUMNS = [
+    _option("--target", required=True),
+    _option("--positive"),
+    _option("--group", metavar="COLUMN"),
+    _option("--columns", "columns_file", type=A_FILE),
+    _option("--kind", "kinds", multiple=True, metavar="COLUMN=KIND", callback=_kinds),
+    _option("--drop", multiple=True, metavar="COLUMN"),
+]
+#: How a model is selected.
+SELECTING = [
+    _option("--capacity", type=Number(0, 1, min_open=True)),
+    _option("--places", type=ABOVE_0),
+    _option("--per-week", "per", type=ABOVE_0),
+    _option("--splits", "n_splits", type=click.IntRange(2, 1000)),
+    _option("--pool", default="pairs,trees"),
+    _option("--rule", type=click.Choice(["traditional", "PVF", "PMV"], case_sensitive=False)),
+    _option("--sigma", default=0.1, type=Number(0, 1e6)),
+    _option("--sets", "n_sets", default=100, type=click.IntRange(1, 10**6)),
+    _option("--validation-share", default=0.2, type=SHARE),
+    _option("--test-share", default=0.2, type=SHARE),
+    _option("--seed", default=0, type=SEED),
+    _option("--jobs", "n_jobs", default=1, type=Jobs()),
+    _option("--most-minutes", default=15.0, type=ABOVE_0),
+]
+#: What is written.
+RESULTS = [
+    _option("--dry-run", is_flag=True),
+    _option("--report", "reports", multiple=True, type=A_FILE, callback=REPORT),
+    _option("--save", "saved", type=A_FILE, callback=MODEL),
 ]
 
 
@@ -119,95 +137,9 @@ def _faults_of_data() -> Iterator[None]:
         raise click.ClickException("\n".join(lines)) from error
 
 
-@click.command(epilog=EPILOG)
-@click.argument("csv", type=PathTo(path_type=Path))
-@click.option("--target", required=True, help="Column of the outcome, which has two values.")
-@click.option(
-    "--capacity",
-    type=Number(0, 1, min_open=True),
-    help="Share of the patients that can receive the intervention, in (0, 1].",
-)
-@click.option("--places", type=Number(0, min_open=True), help="In place of a share: so many places")
-@click.option("--per-week", "per", type=Number(0, min_open=True), help="for so many a week.")
-@click.option("--group", metavar="COLUMN", help="Whose row each is; none if nobody has several.")
-@click.option(
-    "--splits", "n_splits", type=click.IntRange(2, 1000), help="20 by default; large tables, fewer."
-)
-@click.option("--dry-run", is_flag=True, help="Say what each column is taken for, and stop.")
-@click.option("--positive", help="The outcome's value that is a case, where that is not obvious.")
-@click.option(
-    "--report",
-    "reports",
-    multiple=True,
-    type=PathTo(dir_okay=False, path_type=Path),
-    callback=_reports,
-    help="Write a report: .html, .md or .json. May be given several times.",
-)
-@click.option(
-    "--save",
-    "saved",
-    type=PathTo(dir_okay=False, path_type=Path),
-    callback=_saved,
-    help="Save the model for `pvf apply`, to a file that ends in .skops.",
-)
-@click.option(
-    "--columns",
-    "columns_file",
-    type=PathTo(dir_okay=False, path_type=Path),
-    help="Kinds of columns, in a file that `pvf columns` wrote.",
-)
-@click.option(
-    "--kind",
-    "kinds",
-    multiple=True,
-    metavar="COLUMN=KIND",
-    callback=_kinds,
-    help="What a column is: numeric, nominal, ordinal (or ordinal:low<mid<high), identifier, date, "
-    "text, constant, ignored. May be given several times.",
-)
-@click.option("--drop", multiple=True, metavar="COLUMN", help="Leave a column out.")
-@click.option(
-    "--pool",
-    default="pairs,trees",
-    show_default=True,
-    help="Candidates: pairs (logistic), trees, package.module:callable, or several with commas.",
-)
-@click.option(
-    "--rule",
-    type=click.Choice(["traditional", "PVF", "PMV"], case_sensitive=False),
-    help="The rule to follow; by default what the study of rules advises for such data.",
-)
-@click.option("--sigma", default=0.1, show_default=True, type=Number(0, 1e6), help="Noise σ.")
-@click.option("--sets", "n_sets", default=100, show_default=True, type=click.IntRange(1, 10**6))
-@click.option(
-    "--validation-share",
-    default=0.2,
-    show_default=True,
-    type=Number(0, 1, min_open=True, max_open=True),
-)
-@click.option(
-    "--test-share",
-    default=0.2,
-    show_default=True,
-    type=Number(0, 1, min_open=True, max_open=True),
-)
-@_with(READ)
-@click.option("--seed", default=0, show_default=True, type=SEED)
-@click.option(
-    "--jobs",
-    "n_jobs",
-    default=1,
-    show_default=True,
-    type=Jobs(),
-    help="Workers; -1 is all cores.",
-)
-@click.option(
-    "--most-minutes",
-    default=15.0,
-    show_default=True,
-    type=Number(0, min_open=True),
-    help="A run that would take longer, by a probe before it, is refused.",
-)
+@click.command(epilog=HELP["epilog"])
+@CSV
+@_with([*ABOUT_COLUMNS, *SELECTING, *RESULTS, *READ])
 def select(csv: Path, target: str, dry_run: bool, most_minutes: float, **options: Any) -> None:
     """Select a model from your own CSV by three rules, and say what the choice is worth.
 
@@ -222,15 +154,20 @@ def select(csv: Path, target: str, dry_run: bool, most_minutes: float, **options
     if saved:
         refuse_outputs("'--save'", (saved,), csv, *reports)
     _refuse_without_extras(reports, saved)
+    from pvf.select.choose import refuse_shape  # noqa: PLC0415
     from pvf.select.choose import select as select_model  # noqa: PLC0415
     from pvf.select.read import load_own_data  # noqa: PLC0415  takes a second to load
 
     sys.path.insert(0, "")  # a pool may lie in the working directory
     reading = {name: options.pop(name) for name in READING}
     with _faults_of_data():
-        data = load_own_data(csv, target, **reading)
+        shape = {name: options[name] for name in ("pool", "n_splits", "n_jobs")}
+        fits = None if dry_run else partial(refuse_shape, **shape, most_minutes=most_minutes)
+        data = load_own_data(csv, target, **reading, fits=fits)
         _show_columns(data)
         if dry_run:
+            for caution in data.warnings:
+                say(f"  {caution.weight}: {caution.text}")
             return
         selection = select_model(data, **options, most_minutes=most_minutes)
     _show_recommendation(selection)
@@ -300,9 +237,7 @@ def _show_columns(data: Any) -> None:
 
 
 def _show_recommendation(selection: Any) -> None:
-    from pvf.select.recommendation import recommend  # noqa: PLC0415  takes a second to load
-
-    said = recommend(selection)
+    said = selection.recommendation
     say("")
     say(said.headline)
     for reason in said.reasons:
@@ -311,12 +246,12 @@ def _show_recommendation(selection: Any) -> None:
     for line in said.model_in_words:
         say(f"  {line}")
     say("Caveats:")
-    for weight, caveat in zip(said.weights, said.caveats, strict=True):
-        say(f"- {weight}: {caveat}")
+    for caveat in said.ranked_caveats:
+        say(f"- {caveat}")
 
 
 @click.command()
-@click.argument("csv", type=PathTo(path_type=Path))
+@CSV
 @_with(READ)
 def columns(csv: Path, decimal: str | None, censored: str, **options: Any) -> None:
     """Write what each column is taken for as TOML, to change and give to `select --columns`."""
@@ -330,20 +265,10 @@ def columns(csv: Path, decimal: str | None, censored: str, **options: Any) -> No
 
 
 @click.command()
-@click.argument("model", type=PathTo(dir_okay=False, path_type=Path))
-@click.argument("csv", type=PathTo(path_type=Path))
-@click.option(
-    "--out",
-    required=True,
-    type=PathTo(dir_okay=False, path_type=Path),
-    help="Where the scores are written, as CSV.",
-)
-@click.option(
-    "--trust",
-    multiple=True,
-    metavar="MODULE.CLASS",
-    help="A kind of object in the model's file that is not this library's.",
-)
+@click.argument("model", type=A_FILE)
+@CSV
+@_option("--out", required=True, type=A_FILE)
+@_option("--trust", multiple=True, metavar="MODULE.CLASS")
 @_with(WRITTEN)
 def apply(model: Path, csv: Path, out: Path, trust: tuple[str, ...], **options: Any) -> None:
     """Score new patients with a model that `select --save` saved.
@@ -373,9 +298,9 @@ def apply(model: Path, csv: Path, out: Path, trust: tuple[str, ...], **options: 
 
 
 @click.command()
-@click.argument("csv", type=PathTo(dir_okay=False, path_type=Path))
-@click.option("--patients", default=500, show_default=True, type=click.IntRange(1, 10**6))
-@click.option("--seed", default=0, show_default=True, type=SEED)
+@click.argument("csv", type=A_FILE)
+@_option("--patients", default=500, type=click.IntRange(1, 10**6))
+@_option("--seed", default=0, type=SEED)
 def example(csv: Path, patients: int, seed: int) -> None:
     """Write a simulated cohort as a CSV, to try `select` on. Nobody in it exists."""
     refuse_outputs("'CSV'", (csv,))

@@ -11,40 +11,23 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pvf.select.csv_table import TableError, closest, quoted, refuse_all
+from pvf.select.csv_table import closest
 from pvf.select.disguise import CENSORED, NOTHING, Disguise, plain_number, undisguised
+from pvf.select.sentences import WORDS, TableError, fault, refuse_all, sentence
 
 FEATURES = ("numeric", "ordinal", "nominal")
-KINDS = (*FEATURES, "identifier", "date", "text", "constant", "ignored")
+NO_FEATURES = ("identifier", "date", "text", "constant", "ignored")
+KINDS = (*FEATURES, *NO_FEATURES)
 
 #: Whole numbers with this many values at most, and text with this many, are taken for levels.
 MOST_ORDINAL, MOST_NOMINAL = 10, 30
-#: Spellings of "missing" that are levels elsewhere: they count only among numbers.
-MISSING_AMONG_NUMBERS = ("none", "unknown", "unk", "missing", "nd", "not done", "n.d.")
-SCALES = tuple(
-    tuple(scale.split())
-    for scale in (
-        "no possible probable definite",
-        "none minimal slight mild moderate severe critical extreme",
-        "lowest low medium high highest",
-        "low normal high",
-        "low intermediate high",
-        "bad medium good",
-        "small medium large",
-        "poor fair good excellent",
-        "never rarely sometimes often always",
-        "never former current",
-        "never rare occasional frequent",
-        "normal overweight obese",
-        "primary secondary tertiary",
-    )
-)
+MISSING_AMONG_NUMBERS = WORDS["missing_among_numbers"]
 
 _DOT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _COMMA = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?")
@@ -125,6 +108,10 @@ class Column:
     notation: str = ""
     disguise: Disguise = NOTHING
     grouped: bool = False
+
+    def __deepcopy__(self, _: Any) -> Self:
+        """Return itself, which nothing changes: candidates are cloned with their columns."""
+        return self
 
     @property
     def is_feature(self) -> bool:
@@ -411,16 +398,11 @@ def _left_out(values: list[str], n_rows: int, named_id: bool) -> dict[str, Any]:
 
 def _given_levels(values: list[str], order: list[str], made: dict[str, Any]) -> Column:
     if len(set(order)) < max(len(order), 2):
-        raise TableError(
-            f"kind of column {made['name']!r}: an order takes two or more different levels, "
-            f"got {order}."
-        )
+        raise fault("order_too_short", name=made["name"], order=order)
     known = {_folded(level) for level in order}
     unknown = [value for value in values if _folded(value) not in known]
     if unknown:
-        raise TableError(
-            f"Column {made['name']!r} holds {unknown[:5]}, which the given order {order} lacks."
-        )
+        raise fault("outside_order", name=made["name"], values=unknown[:5], order=order)
     why = f"given by you: {' < '.join(order)}"
     return Column(kind="ordinal", why=why, **{**made, "levels": tuple(order)})
 
@@ -436,10 +418,8 @@ def _given_numbers(kind: str, values: list[str], notation: str, made: dict[str, 
         order = _own_order(tuple(values))
         if order:
             return Column(kind="ordinal", why="given by you", **{**made, "levels": tuple(order)})
-        raise TableError(
-            f"Column {name!r} holds text ({values[:4]}) that has no order of its own; give its "
-            f"levels from lowest to highest, as in {name}=ordinal:{'<'.join(sorted(values)[:3])}."
-        )
+        example = "<".join(sorted(values)[:3])
+        raise fault("no_order", name=name, values=values[:4], example=example)
     if not notation:
         wrong = next((repr(v) for v in values if not _is_number(v)), _in_two_notations(values))
         raise TableError(f"Column {name!r} holds {wrong}; as numeric it takes numbers.")
@@ -486,11 +466,7 @@ def _notation(name: str, values: list[str], decimal: str | None, separator: str)
         return "dot"
     if as_dot and as_comma:
         either = next(value for value in finite if "," in value)
-        number = either.replace(",", "")
-        raise TableError(
-            f"Column {name!r} holds {either!r}, which may be {number} or {either.replace(',', '.')}"
-            "; say which mark is decimal, '.' or ',' (--decimal)."
-        )
+        raise fault("either_notation", name=name, value=either)
     return "dot" if as_dot else "comma" if as_comma else ""
 
 
@@ -506,11 +482,7 @@ def _in_mixed_notation(
         if column.notation == "dot" and any("." in value for value in values):
             dotted = [value for value in values if "." in value]
             if all(_EITHER_DOT.fullmatch(value) for value in dotted):
-                yield (
-                    f"Column {column.name!r} holds {dotted[0]!r}, and column {comma[0]!r} has "
-                    "decimal commas, so it may be a thousand; say which mark is decimal, '.' or "
-                    "',' (--decimal)."
-                )
+                yield sentence("thousand", name=column.name, value=dotted[0], other=comma[0])
 
 
 def _numbers(values: Sequence[str], notation: str) -> NDArray[np.float64]:
@@ -532,10 +504,7 @@ def _numbers(values: Sequence[str], notation: str) -> NDArray[np.float64]:
 def _refuse_infinite(name: str, values: list[str], numbers: NDArray[np.float64]) -> None:
     infinite = [value for value, x in zip(values, numbers, strict=True) if np.isinf(x)]
     if infinite:
-        raise TableError(
-            f"Column {name!r} holds {infinite[0]!r}; a number must be finite: correct it, or "
-            f"declare it missing (--missing {quoted(infinite[0])})."
-        )
+        raise fault("infinite", name=name, value=infinite[0])
 
 
 def _is_date(value: str) -> bool:
@@ -572,23 +541,12 @@ def _refuse_nearly_numbers(name: str, counts: pd.Series, values: list[str]) -> N
         return
     odd = [value for value in values if not _is_number(value)]
     if not odd:
-        raise TableError(
-            f"Column {name!r} holds {_in_two_notations(values)}; correct that, say which mark is "
-            f"decimal, '.' or ',' (--decimal), or give its kind ({_ways_out(name)})."
-        )
+        raise fault("two_notations", name=name, what=_in_two_notations(values))
     n_numbers = len(values) - len(odd)
     share = 1 - counts[odd].sum() / counts.sum()
     if share < 0.8 or n_numbers < 5:
         return
-    raise TableError(
-        f"Column {name!r} holds numbers in {100 * share:.3g}% of its rows and {odd[0]!r} in "
-        f"{counts[odd[0]]}; correct that, declare it missing (--missing {quoted(odd[0])}), or "
-        f"give the column's kind ({_ways_out(name)})."
-    )
-
-
-def _ways_out(name: str) -> str:
-    return f"--kind {quoted(f'{name}=nominal')}, --drop {quoted(name)}"
+    raise fault("nearly_numbers", name=name, share=100 * share, value=odd[0], n=counts[odd[0]])
 
 
 def _own_order(levels: Sequence[str]) -> list[str]:
@@ -596,7 +554,7 @@ def _own_order(levels: Sequence[str]) -> list[str]:
     if not 3 <= len(levels) <= MOST_NOMINAL or any(_CODE.fullmatch(level) for level in levels):
         return []
     lowered = {_folded(level): level for level in levels}
-    for scale in SCALES:
+    for scale in map(str.split, WORDS["scales"]):
         if set(lowered) <= set(scale):
             return [lowered[word] for word in scale if word in lowered]
     ranks = {level: _RANKED.fullmatch(level) for level in lowered}
@@ -661,15 +619,13 @@ def misfits(column: pd.Series, about: Column) -> Iterator[str]:
     wrong = [value for value in present.unique() if not _fits(value, about)]
     if wrong:
         lines = present.index[present.isin(wrong)]
-        more = f" (and {len(lines) - 1} more like it)" if len(lines) > 1 else ""
         levels = about.levels if about.kind == "nominal" or not about.notation else ()
         takes = ", ".join(f"{level:g}" if isinstance(level, float) else level for level in levels)
         example = f", such as {about.disguise.example}" if about.disguise else ""
         numbers = {"comma": "numbers with a decimal comma", "date": "dates such as 2024-01-31"}
-        yield (
-            f"Column {about.name!r} holds {present[lines[0]]!r} in line {lines[0]}{more}; it takes "
-            f"{takes or numbers.get(about.notation, 'numbers') + example}."
-        )
+        takes = takes or numbers.get(about.notation, "numbers") + example
+        facts = {"line": lines[0], "n_more": len(lines) - 1, "takes": takes}
+        yield sentence("misfits", name=about.name, value=present[lines[0]], **facts)
 
 
 def _fits(value: str, about: Column) -> bool:

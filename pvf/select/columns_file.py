@@ -11,7 +11,7 @@ import pandas as pd
 
 from pvf._text import on_console, one_line
 from pvf.select.columns import Column, guess_columns
-from pvf.select.csv_table import TableError, quoted
+from pvf.select.sentences import TableError, quoted
 
 HEAD = """\
 # What each column of {name} is taken for. Change what is wrong, then

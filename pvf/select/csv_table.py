@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import csv
 import difflib
+import hashlib
 import io
 import re
 import stat
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from pvf._text import on_console, one_line, shortened
+from pvf.select.sentences import TableError, fault, sentence
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 #: How a value that isn't there is written, in lower case.
@@ -29,19 +31,6 @@ BINARY = {b"PK": "a spreadsheet or zip file", b"\x1f\x8b": "a gzip file", b"PAR1
 #: Characters that no text has: zero, and halves of characters, which no file can be written with.
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
-
-
-class TableError(ValueError):
-    """A foreseeable fault of somebody's data or settings, told in one line."""
-
-
-def refuse_all(faults: Sequence[str]) -> None:
-    """Raise one error that lists all faults, a line each; none where there are none."""
-    if len(faults) > 1:
-        listed = "\n".join(f"({place}) {fault}" for place, fault in enumerate(faults, start=1))
-        raise TableError(f"{len(faults)} faults:\n{listed}")
-    if faults:
-        raise TableError(faults[0])
 
 
 @dataclass(frozen=True)
@@ -58,6 +47,8 @@ class CsvTable:
         The spellings of a missing value, in lower case.
     notes : tuple of str
         What a reader should know about how it was read.
+    sha256 : str
+        The file's checksum.
     """
 
     frame: pd.DataFrame
@@ -65,6 +56,7 @@ class CsvTable:
     encoding: str
     missing: tuple[str, ...] = MISSING
     notes: tuple[str, ...] = ()
+    sha256: str = ""
 
 
 def read_csv_table(
@@ -72,9 +64,10 @@ def read_csv_table(
     *,
     separator: str | None = None,
     encoding: str | None = None,
-    missing: Sequence[str] = (),
+    missing: str | float | Sequence[str] = (),
     missing_spellings: Sequence[str] | None = None,
     alone: str = "",
+    fits: Callable[[int, Sequence[str]], None] | None = None,
 ) -> CsvTable:
     r"""Read a CSV file with a header line; every cell stays text.
 
@@ -86,7 +79,7 @@ def read_csv_table(
         One character; by default the one of comma, semicolon, tab and bar that makes a table.
     encoding : str, optional
         By default UTF-8 or UTF-16 by their marks, then UTF-8, then Windows-1252, which is noted.
-    missing : sequence of str
+    missing : str, number or sequence of str
         Further spellings of a missing value, such as ``"-999"``, beside the usual ones.
     missing_spellings : sequence of str, optional
         All spellings of a missing value, in place of the usual ones; an empty cell always is one.
@@ -94,6 +87,9 @@ def read_csv_table(
         ``-`` beside ``+``, ``nil`` in a tenth of the rows, ``NA`` beside other codes in capitals.
     alone : str, default=""
         Name of a column that may be the file's only one.
+    fits : callable, optional
+        Called with the number of lines and the names of the columns while nothing below them has
+        been read; it raises what is to be raised for a table of such a shape.
 
     Returns
     -------
@@ -121,21 +117,23 @@ def read_csv_table(
     3   NaN  south
     """
     path = Path(path)
-    text, used_encoding, notes = _decode(path, encoding)
+    content = _content(path)
+    text, used_encoding, notes = _decode(content, path, encoding)
     text, announced, skipped = _without_preface(text)
     notes = (*notes, *skipped)
     separator = announced if separator is None else separator
     if separator is None:
         separator = _guess_separator(text, path, alone)
     elif len(separator) != 1 or separator in '"\r\n\0':
-        raise TableError(
-            f"separator must be one character, and no quote or line break, got {separator!r}."
-        )
+        raise fault("separator", it=separator)
     rows = _rows(text, separator, path)
-    if not rows:
-        raise TableError(f"{path}: every line is blank; it takes a header line and rows of data.")
-    header, header_notes = _header(rows, path)
-    body = rows[1:]
+    first = next(rows, None)
+    if first is None:
+        raise fault("blank_lines", path=path)
+    header, header_notes = _header(first[1], path)
+    if fits is not None:
+        fits(text.rstrip().count("\n"), header)
+    body = list(rows)
     _refuse_unequal(body, len(header), path, SEPARATORS.get(separator, separator))
     frame = pd.DataFrame(
         [[cell.strip() for cell in row] for _, row in body],
@@ -143,18 +141,18 @@ def read_csv_table(
         index=[line for line, _ in body],
         dtype=object,
     )
-    more = {str(mark).strip().lower() for mark in missing}
+    more = {*map(_lowered, [missing] if isinstance(missing, str | int | float) else missing)}
     usual = MISSING if missing_spellings is None else {"", *map(_lowered, missing_spellings)}
     kept = {} if missing_spellings is not None else _levels_among_missing(frame, more)
     gone = {*usual, *more}
     frame = frame.apply(lambda column: _without_marks(column, gone - kept.get(column.name, set())))
     kept_notes = [
-        f"{', '.join(map(repr, sorted(marks)))} is kept as a level of {name!r}; if it means "
-        f"missing, say so (--missing {min(marks)})."
-        for name, marks in kept.items()
+        sentence("kept_level", marks=", ".join(map(repr, sorted(m))), name=name, mark=min(m))
+        for name, m in kept.items()
     ]
     notes = (*notes, *header_notes, *kept_notes)
-    return CsvTable(frame, separator, used_encoding, tuple(sorted(gone)), notes)
+    sha256 = hashlib.sha256(content).hexdigest()
+    return CsvTable(frame, separator, used_encoding, tuple(sorted(gone)), notes, sha256)
 
 
 def _refuse_unequal(
@@ -165,17 +163,18 @@ def _refuse_unequal(
         raise TableError(f"{path}: there is a header but no row of data below it.")
     widths = Counter(len(row) for _, row in body)
     if len(widths) == 1 and n_columns not in widths:
-        raise TableError(
-            f"{path}: the first line has {n_columns} fields and all lines below have "
-            f"{len(body[0][1])}; delete a title above the column names, and put a column's name "
-            f"that holds a {separator} between quotation marks."
+        n_fields = len(body[0][1])
+        raise fault(
+            "header_of_other_width",
+            path=path,
+            n_columns=n_columns,
+            n_fields=n_fields,
+            mark=separator,
         )
     for line, row in body:
         if len(row) != n_columns:
-            raise TableError(
-                f"{path}: line {line} has {len(row)} fields, the header has {n_columns}; "
-                f"check for a {separator} inside an unquoted value."
-            )
+            facts = {"n_fields": len(row), "n_columns": n_columns, "mark": separator}
+            raise fault("unequal_row", path=path, line=line, **facts)
 
 
 def closest(name: str, known: Iterable[str]) -> str:
@@ -194,20 +193,7 @@ def closest(name: str, known: Iterable[str]) -> str:
     return f"{meant}{'T' if meant else 't'}here are: {shown}"
 
 
-def quoted(text: str) -> str:
-    r"""Return a value as it is typed on a command line.
-
-    Examples
-    --------
-    >>> print(quoted("age"), quoted("date of death"), quoted("cost in $"))
-    age "date of death" "cost in \$"
-    """
-    if not re.search(r"[^\w=.,:+-]", text):
-        return text
-    return '"' + re.sub(r'([$"`\\])', r"\\\1", text) + '"'
-
-
-def _lowered(mark: str) -> str:
+def _lowered(mark: object) -> str:
     return str(mark).strip().lower()
 
 
@@ -278,10 +264,7 @@ def _refuse_title(lines: Sequence[str], path: Path) -> None:
     for separator in SEPARATORS:
         widths = [line.count(separator) for line in lines[:50]]
         if widths[0] == 0 and widths[2] > 0 and Counter(widths[1:]).most_common(1)[0][0] > 0:
-            raise TableError(
-                f"{path}: the first line, {lines[0][:60]!r}, is a title and no line of column "
-                "names; delete what stands above the column names."
-            )
+            raise fault("title", path=path, line=lines[0][:60])
 
 
 def _content(path: Path) -> bytes:
@@ -300,9 +283,8 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def _decode(path: Path, encoding: str | None) -> tuple[str, str, tuple[str, ...]]:
+def _decode(content: bytes, path: Path, encoding: str | None) -> tuple[str, str, tuple[str, ...]]:
     """Return the file's text, the encoding it was read by, and notes."""
-    content = _content(path)
     text, used, notes = _decoded(content, path, encoding) if content.strip() else ("", "", ())
     text = text.removeprefix("\ufeff")
     if not text.strip():
@@ -311,10 +293,7 @@ def _decode(path: Path, encoding: str | None) -> tuple[str, str, tuple[str, ...]
     if wrong:
         line = text.count("\n", 0, wrong.start()) + 1
         what = "zero bytes" if wrong[0] == "\0" else f"half a character ({wrong[0]!r})"
-        raise TableError(
-            f"{path}: line {line} holds {what}, so it is not text, or in another encoding than "
-            f"{used}; export it as CSV, or name its encoding."
-        )
+        raise fault("no_text", path=path, line=line, what=what, encoding=used)
     return text, used, notes
 
 
@@ -355,16 +334,10 @@ def _as_windows(
     try:
         text = content.decode("cp1252")
     except UnicodeDecodeError:
-        raise TableError(
-            f"{path}: {_bad_byte(content, error)} in UTF-8, nor is the file Windows-1252; "
-            "name its encoding."
-        ) from error
+        raise fault("no_windows", path=path, bad_byte=_bad_byte(content, error)) from error
     words = re.findall(r"[^\s,;|\"]+", text)
     word = next((word for word in words if not word.isascii()), "")[:40]
-    note = (
-        f"The file is not UTF-8; it was read as Windows-1252 (Latin-1), by which its first "
-        f"accented word reads {word!r}. If that is wrong, name the encoding."
-    )
+    note = sentence("read_as_windows", word=word)
     return text, "cp1252", (note,)
 
 
@@ -375,22 +348,17 @@ def _bad_byte(content: bytes, error: UnicodeDecodeError) -> str:
     return f"line {line} holds byte 0x{content[error.start]:02x}, which is no text"
 
 
-def _rows(text: str, separator: str, path: Path) -> list[tuple[int, list[str]]]:
-    """Return the file's rows, each with the number of its last line; blank lines are skipped."""
+def _rows(text: str, separator: str, path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the file's rows, each with the number of its last line; blank lines are skipped."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    rows = []
     start = 1
     try:
         for row in reader:
             if any(cell.strip() for cell in row):
-                rows.append((reader.line_num, row))
+                yield reader.line_num, row
             start = reader.line_num + 1
     except csv.Error as error:
-        raise TableError(
-            f"{path}: the row that begins in line {start} cannot be read ({error}); look for a "
-            "quotation mark that is not closed."
-        ) from error
-    return rows
+        raise fault("open_quote", path=path, line=start, error=error) from error
 
 
 def _guess_separator(text: str, path: Path, alone: str) -> str:
@@ -410,32 +378,23 @@ def _guess_separator(text: str, path: Path, alone: str) -> str:
     if best is None and alone and lines[0].strip(' "') == alone:
         return "\t"  # which no line holds
     if best is None:
-        _rows(text, ",", path)  # says which row cannot be read, if that is why
+        list(_rows(text, ",", path))  # says which row cannot be read, if that is why
         _refuse_title(lines, path)
         names = ", ".join(SEPARATORS.values())
-        raise TableError(
-            f"{path}: none of {names} separates the first line into columns: "
-            f"{lines[0][:60]!r}. Name the separator."
-        )
+        raise fault("no_separator", path=path, names=names, line=lines[0][:60])
     return best
 
 
-def _header(rows: Sequence[tuple[int, list[str]]], path: Path) -> tuple[list[str], tuple[str, ...]]:
-    names = [" ".join(name.split()) for name in rows[0][1]]
+def _header(cells: Sequence[str], path: Path) -> tuple[list[str], tuple[str, ...]]:
+    names = [" ".join(name.split()) for name in cells]
     if all(_NUMBER.fullmatch(name) for name in names):
-        raise TableError(
-            f"{path}: the first line holds numbers only ({', '.join(names[:4])}, ...); it takes a "
-            "line of column names first."
-        )
+        raise fault("no_header", path=path, names=", ".join(names[:4]))
     blank = [place for place, name in enumerate(names) if not one_line(name)]
     for place in blank:
         names[place] = f"unnamed {place + 1}"
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         shown = ", ".join(repr(shortened(name, 80)) for name in twice[:10])
-        raise TableError(
-            f"{path}: {len(twice)} column name(s) stand more than once in the header: {shown}; "
-            "each column takes a name of its own."
-        )
+        raise fault("names_twice", path=path, n=len(twice), names=shown)
     notes = (f"{len(blank)} column(s) without a name were given one.",) if blank else ()
     return names, notes

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pvf.select.csv_table import TableError, quoted
+from pvf.select.sentences import WORDS, TableError, fault
 
 #: What a value below a limit, such as <0.01, is read as.
 CENSORED: dict[str, Callable[[float], float]] = {
@@ -22,15 +22,7 @@ _CELL = re.compile(
     r"(?P<number>[+-]?(?:\d[\d.,]*|[.,]\d+)(?:[eE][+-]?\d+)?)"
     r"(?P<space>\s*)(?P<unit>[%‰°µμ]?[A-Za-zµμ°$€£¥²³/^0-9*·]*[A-Za-z²³$€£¥]|[%‰°])?"
 )
-#: Units that may stand right behind a number; with a space between, any one word is a unit.
-_UNITS = frozenset(
-    """
-    kg g mg µg μg ug ng pg lb lbs oz cm mm m km in ft l dl ml µl μl mmhg bpm kpa
-    y yr yrs years year months mo weeks wk wks days day h hr hrs hours min mins s sec ms % ‰ ° °c
-    c mmol/l µmol/l μmol/l umol/l mg/dl g/dl g/l mg/l ng/ml iu iu/l u/l meq/l kg/m2 kg/m²
-    $ € £ ¥ chf eur usd gbp
-    """.split()  # noqa: SIM905  a list of them would fill a page
-)
+_UNITS = frozenset(WORDS["units"].split())
 
 
 @dataclass(frozen=True)
@@ -109,10 +101,7 @@ def undisguised(name: str, values: Sequence[str], censored: str) -> Disguise | N
         return None  # bands, such as <40 and >=40
     if len(units) > 1:
         shown = " and ".join(repr(value) for value in list(units.values())[:2])
-        raise TableError(
-            f"Column {name!r} holds {shown}: numbers of different units, or with a unit in some "
-            f"rows only; write one unit in all, or leave it out (--drop {quoted(name)})."
-        )
+        raise fault("unit", name=name, values=shown)
     example = limited[0] if limited else odd[0]
     return Disguise(next(iter(units)), censored if limited else "", example)
 

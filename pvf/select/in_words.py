@@ -31,25 +31,38 @@ def model_in_words(model: Any) -> list[str]:
         Of a logistic regression the constant and each coefficient in the columns' own units; of a
         tree its rules. What is missing is replaced first, which is said too.
     """
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
-    if len(steps) != 2 or not isinstance(steps[0], MixedEncoder):
-        return [f"A {type(steps[-1]).__name__}; what it computes is not known here."]
-    encoder, classifier = steps
+    encoder, classifier = parts_of(model)
+    if encoder is None:
+        return [f"A {type(classifier).__name__}; what it computes is not known here."]
     if isinstance(classifier, LogisticRegression):
         lines = list(_of_logistic(encoder, classifier))
     elif isinstance(classifier, DecisionTreeClassifier):
         lines = list(_of_tree(encoder, classifier))
     else:
         return [f"A {type(classifier).__name__} of {', '.join(map(_name, encoder.columns))}."]
-    gaps = [
-        f"{_name(c)} {_written(c, m)}"
-        for c, m in zip(_numbers(encoder), encoder.medians_, strict=True)
-    ]
-    gaps += [
-        f"{c.name} {c.levels[mode]}"
-        for c, mode in zip(_nominal(encoder), encoder.modes_, strict=True)
-    ]
-    return [*lines, f"A missing value is taken for: {', '.join(gaps)}."]
+    filled = {
+        c.name: _written(c, m) for c, m in zip(_numbers(encoder), encoder.medians_, strict=True)
+    }
+    nominal = zip(_nominal(encoder), encoder.modes_, strict=True)
+    filled |= {c.name: _written(c, c.levels[mode]) for c, mode in nominal}
+    gaps = [f"{_name(c)} {filled[c.name]}" for c in _deciding(encoder, classifier)]
+    return [*lines, f"A missing value is taken for: {', '.join(gaps)}."] if gaps else lines
+
+
+def parts_of(model: Any) -> tuple[MixedEncoder | None, Any]:
+    """Return the encoder and the classifier of a built-in candidate; any other has no encoder."""
+    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+    built_in = len(steps) == 2 and isinstance(steps[0], MixedEncoder)
+    return (steps[0] if built_in else None), steps[-1]
+
+
+def _deciding(encoder: MixedEncoder, classifier: Any) -> list[Column]:
+    """Return the columns on which a score depends: of a tree those that it asks for."""
+    if not isinstance(classifier, DecisionTreeClassifier):
+        return list(encoder.columns)
+    asked = {place for place in classifier.tree_.feature if place >= 0}
+    names = {column.name for place, (column, _) in enumerate(_terms(encoder)) if place in asked}
+    return [column for column in encoder.columns if column.name in names]
 
 
 def columns_used(model: Any, names: Sequence[str]) -> list[str]:
@@ -70,6 +83,24 @@ def columns_used(model: Any, names: Sequence[str]) -> list[str]:
     return list(own)
 
 
+def columns_looked_at(model: Any, X: pd.DataFrame) -> list[str]:
+    """Return on which columns a score depends: of a built-in tree those that it asks for.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    X : DataFrame of shape (n_samples, n_features)
+
+    Returns
+    -------
+    list of str
+    """
+    encoder, classifier = parts_of(model)
+    deciding = _deciding(encoder, classifier) if encoder else []
+    return [column.name for column in deciding] or columns_used(model, list(X))
+
+
 def worked_person(model: Any, X: pd.DataFrame, columns: Sequence[Column]) -> str:
     """Return the score and label of a person with the middle values of a table, whom nobody is.
 
@@ -84,7 +115,7 @@ def worked_person(model: Any, X: pd.DataFrame, columns: Sequence[Column]) -> str
     Returns
     -------
     str
-        With the values that the model looks at, eight at most.
+        With the values on which the score depends, eight at most.
     """
     middle = {
         name: X[name].quantile(interpolation="lower")
@@ -93,9 +124,9 @@ def worked_person(model: Any, X: pd.DataFrame, columns: Sequence[Column]) -> str
         for name in X
     }
     row = pd.DataFrame([middle]).astype(X.dtypes.to_dict())
-    names = columns_used(model, list(X))
+    names = columns_looked_at(model, X)[:8]
     about = {column.name: column for column in columns}
-    shown = ", ".join(f"{name} {_written(about[name], middle[name])}" for name in names[:8])
+    shown = ", ".join(f"{_name(about[n])} {_written(about[n], middle[n])}" for n in names)
     flagged = "flagged" if np.asarray(model.predict(row))[0] == 1 else "not flagged"
     score = ""
     if hasattr(model, "predict_proba"):
@@ -167,11 +198,15 @@ def terms_of(encoder: MixedEncoder) -> list[str]:
     -------
     list of str
     """
-    terms = [_name(column) for column in _numbers(encoder)]
+    return [term for _, term in _terms(encoder)]
+
+
+def _terms(encoder: MixedEncoder) -> Iterator[tuple[Column, str]]:
+    for column in _numbers(encoder):
+        yield column, _name(column)
     for column in _nominal(encoder):
-        first = 1 if len(column.levels) == 2 else 0
-        terms += [f"{column.name} is {level}" for level in column.levels[first:]]
-    return terms
+        for level in column.levels[1 if len(column.levels) == 2 else 0 :]:
+            yield column, f"{column.name} is {_written(column, level)}"
 
 
 def _of_logistic(encoder: MixedEncoder, classifier: LogisticRegression) -> Iterator[str]:

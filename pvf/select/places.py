@@ -9,6 +9,7 @@ together.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,8 +62,27 @@ def reached_share(
     return (cases * served).sum(axis=1) / cases.sum(axis=1)
 
 
+@dataclass(frozen=True, eq=False)
+class Way:
+    """A way of filling the places on the test parts of several splits.
+
+    Attributes
+    ----------
+    shares : ndarray of shape (n_splits,)
+        Of the cases, who get a place.
+    drawn : ndarray of shape (n_splits, n_draws)
+        Plausible values of these.
+    order : list of ndarray, one a split
+        Ranks of the persons.
+    """
+
+    shares: NDArray[np.float64]
+    drawn: NDArray[np.float64]
+    order: list[NDArray[np.intp]]
+
+
 class Judge:
-    """Intervention Efficiency on the test parts of several splits, with intervals.
+    """Intervention Efficiency and cases reached on the test parts of several splits.
 
     A person counts with one weight in all test parts, drawn anew for each of the draws (a Bayesian
     bootstrap). There are also four that nobody is, half a person each in all parts together: a case
@@ -75,6 +95,8 @@ class Judge:
     rows, cases : sequence of ndarray, one a split
         Numbers of the persons in the test part, and whether each is a case.
     capacity : float in (0, 1]
+    per : float
+        Cases reached are counted among so many persons.
     n_draws, seed : int
     """
 
@@ -84,6 +106,7 @@ class Judge:
         cases: Sequence[NDArray[np.bool_]],
         *,
         capacity: float,
+        per: float,
         n_draws: int,
         seed: int,
     ) -> None:
@@ -92,55 +115,61 @@ class Judge:
         self._weight = rng.standard_exponential((n_draws, n_persons))
         self._ghosts = rng.standard_gamma(0.5, (n_draws, 4))
         self.rows, self.cases, self.capacity = rows, cases, capacity
+        self._cases_among = per * np.array([case.mean() for case in cases])
 
-    def estimate(self, scores: Scores) -> float:
-        """Return Intervention Efficiency, the mean over the splits."""
-        parts = zip(scores, self.cases, strict=True)
-        return float(
-            np.mean([reached_share(s, c, self.capacity)[0] / self.capacity for s, c in parts])
+    def way(self, scores: Scores) -> Way:
+        """Judge one way of filling the places."""
+        parts = list(zip(self.rows, self.cases, scores, strict=True))
+        return Way(
+            shares=np.array([reached_share(s, c, self.capacity)[0] for _, c, s in parts]),
+            drawn=np.array([self._drawn_share(*part) for part in parts]),
+            order=[np.unique(score, return_inverse=True)[1] for score in scores],
         )
 
-    def draws(self, scores: Scores) -> NDArray[np.float64]:
-        """Return plausible values of `estimate`."""
-        total = np.zeros(len(self._weight))
-        for part, case, score in zip(self.rows, self.cases, scores, strict=True):
-            finite = np.concatenate([score, [score.max() + 1] * 2, [score.min() - 1] * 2])
-            is_case = np.concatenate([case, [True, False, True, False]])
-            ghosts = self._ghosts * len(part) / self._weight.shape[1]  # half a person in all parts
-            weight = np.hstack([self._weight[:, part], ghosts])
-            for outcome in (True, False):  # the shares of the classes stay what they are
-                mine = is_case == outcome
-                weight[:, mine] *= (case == outcome).sum() / weight[:, mine].sum(
-                    axis=1, keepdims=True
-                )
-            total += reached_share(finite, is_case, self.capacity, weight) / self.capacity
-        return total / len(self.rows)
+    def _drawn_share(
+        self, rows: NDArray[np.intp], case: NDArray[np.bool_], score: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        finite = np.concatenate([score, [score.max() + 1] * 2, [score.min() - 1] * 2])
+        is_case = np.concatenate([case, [True, False, True, False]])
+        ghosts = self._ghosts * len(rows) / self._weight.shape[1]  # half a person in all parts
+        weight = np.hstack([self._weight[:, rows], ghosts])
+        of_cases, of_others = (weight @ mine.astype(float) for mine in (is_case, ~is_case))
+        n_cases, n_others = case.sum(), (~case).sum()  # the classes keep their shares
+        weight *= np.where(is_case, (n_cases / of_cases)[:, None], (n_others / of_others)[:, None])
+        return reached_share(finite, is_case, self.capacity, weight)
 
-    def of(self, scores: Scores) -> dict[str, float]:
-        """Return the estimate with its 95% interval."""
-        estimate = self.estimate(scores)
-        low, high = interval(self.draws(scores), 0.95, estimate)
-        return {"IE": estimate, "low": low, "high": high}
+    def of(self, way: Way) -> dict[str, float]:
+        """Return ``IE`` and cases ``reached``, each with its 95% interval."""
+        facts = {}
+        for name, ends, factor in (
+            ("IE", ("low", "high"), 1 / self.capacity),
+            ("reached", ("reached_low", "reached_high"), self._cases_among),
+        ):
+            facts[name] = float((way.shares * factor).mean())
+            span = interval((way.drawn.T * factor).mean(axis=1), 0.95, facts[name])
+            facts |= dict(zip(ends, span, strict=True))
+        return facts
 
-    def difference(self, one: Scores, other: Scores) -> dict[str, float]:
+    def by_chance(self) -> dict[str, float]:
+        """Return the same of places that are drawn at random; the intervals have no width."""
+        return self._sure(np.full(len(self.cases), self.capacity))
+
+    def best_possible(self) -> dict[str, float]:
+        """Return the same of a choice that knew the outcomes; the intervals have no width."""
+        known = [reached_share(c.astype(float), c, self.capacity)[0] for c in self.cases]
+        return self._sure(np.array(known))
+
+    def _sure(self, shares: NDArray[np.float64]) -> dict[str, float]:
+        return self.of(Way(shares, shares[:, None], []))
+
+    def difference(self, one: Way, other: Way) -> dict[str, float]:
         """Return by how much one choice is better than another, with a 95% interval.
 
         Where the two give the same order in every part, the interval has no width, and ``same``
         is true.
         """
-        estimate = self.estimate(one) - self.estimate(other)
-        low, high = interval(self.draws(one) - self.draws(other), 0.95, estimate)
-        same = all(np.array_equal(_order(a), _order(b)) for a, b in zip(one, other, strict=True))
+        estimate = float((one.shares - other.shares).mean() / self.capacity)
+        drawn = (one.drawn - other.drawn).mean(axis=0) / self.capacity
+        low, high = interval(drawn, 0.95, estimate)
+        same = all(np.array_equal(a, b) for a, b in zip(one.order, other.order, strict=True))
         return {"difference": estimate, "low": low, "high": high, "same": same}
-
-    def best_possible(self) -> float:
-        """Return the Intervention Efficiency of a choice that knew the outcomes."""
-        return self.estimate([case.astype(float) for case in self.cases])
-
-    def prevalence(self) -> float:
-        """Return the share of cases, the mean over the splits."""
-        return float(np.mean([case.mean() for case in self.cases]))
-
-
-def _order(score: NDArray[np.float64]) -> NDArray[np.intp]:
-    return np.unique(score, return_inverse=True)[1]

@@ -7,9 +7,8 @@ selects a model from it.
 
 from __future__ import annotations
 
-import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
@@ -20,9 +19,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
-from pvf.select.columns import FEATURES, Column, feature_frame, guess_columns
+from pvf.select.columns import FEATURES, NO_FEATURES, Column, feature_frame, guess_columns
 from pvf.select.columns_file import parse_kinds, read_columns, without_guesses
-from pvf.select.csv_table import TableError, closest, quoted, read_csv_table, refuse_all
+from pvf.select.csv_table import closest, read_csv_table
+from pvf.select.sentences import WORDS, TableError, fault, refuse_all, sentence
 
 #: Patients that the smaller class must have.
 FEWEST_CASES = 10
@@ -34,35 +34,11 @@ WEIGHTS = ("forbids", "weakens", "informs")
 _PERSON = re.compile(r"pat|subj|pers|pid|mrn|ssn|nhs|participant|member", re.IGNORECASE)
 #: Names of what is often known only after the outcome.
 _LATER = re.compile(
-    r"follow.?up|(?:^| )fu(?: |$)|(?:^| )(?:survival|surv|time to|event|death|dead|died|discharge"
-    r"|los|length of stay|censor\w*|relapse|recurrence)(?: |$)"
-    r"|^(?:time ?\d*|days|futime|stime|t?start|t?stop)$"
+    r"follow.?up|(?:^| )(?:fu|lenfol|survival|surv|time to|event|death|dead|died|discharge"
+    r"|los|length of stay|censor\w*|relapse|recurrence|pfs|dfs|efs|rfs)(?: |$)"
+    r"|^(?:\w*time ?\d*|time .*|(?:days|weeks?|months|years)(?: \d+)?|t?start|t?stop)$"
+    r"|^tt\w+$|^t (?!stage|test|score)\w+$"
 )
-
-_POSITIVE_OF = {
-    ("0", "1"): "1",
-    ("-1", "1"): "1",
-    ("no", "yes"): "yes",
-    ("n", "y"): "y",
-    ("false", "true"): "true",
-    ("nein", "ja"): "ja",
-    ("nee", "ja"): "ja",
-    ("non", "oui"): "oui",
-    ("no", "si"): "si",
-    ("no", "sí"): "sí",
-    ("negative", "positive"): "positive",
-    ("neg", "pos"): "pos",
-    ("alive", "dead"): "dead",
-    ("alive", "died"): "died",
-    ("alive", "deceased"): "deceased",
-    ("survived", "died"): "died",
-    ("control", "case"): "case",
-    ("benign", "malignant"): "malignant",
-    ("healthy", "sick"): "sick",
-    ("healthy", "ill"): "ill",
-    ("absent", "present"): "present",
-    ("-", "+"): "+",
-}
 
 
 @dataclass(frozen=True, order=True)
@@ -75,10 +51,19 @@ class Caution:
         Its place in `WEIGHTS`: 0 forbids a recommendation, 1 weakens it, 2 informs.
     text : str
         A sentence.
+    column : str
+        The feature that may have been known only afterwards, or "": a model that looks at it is
+        not recommended.
     """
 
     rank: int
     text: str
+    column: str = ""
+
+    @property
+    def weight(self) -> str:
+        """The rank in a word."""
+        return WEIGHTS[self.rank]
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,17 +117,18 @@ class OwnData:
     @property
     def n_persons(self) -> int:
         """How many different persons there are: rows, where nobody has several."""
-        return len(self.y) if self.persons is None else len(np.unique(self.persons))
+        return self.count()[0]
 
     @property
     def n_cases(self) -> int:
         """How many persons have a row with the outcome."""
-        return int(self.y.sum() if self.persons is None else self.case_persons().sum())
+        return self.count()[1]
 
-    def case_persons(self) -> NDArray[np.bool_]:
-        """Say for each person, in the order of their numbers, whether a row has the outcome."""
+    def count(self, rows: NDArray[np.intp] | slice = slice(None)) -> tuple[int, int]:
+        """Return how many persons some rows are of, and for how many one has the outcome."""
         persons = np.arange(len(self.y)) if self.persons is None else self.persons
-        return np.bincount(persons, weights=self.y) > 0
+        cases = persons[rows][self.y[rows] == 1]
+        return len(np.unique(persons[rows])), len(np.unique(cases))
 
     @property
     def features(self) -> list[Column]:
@@ -159,12 +145,10 @@ def load_own_data(
     drop: Any = (),
     columns_file: str | Path | None = None,
     group: Any = None,
-    separator: str | None = None,
-    encoding: str | None = None,
     decimal: str | None = None,
-    missing: Sequence[str] = (),
-    missing_spellings: Sequence[str] | None = None,
     censored: str = "limit",
+    fits: Callable[[int, int], None] | None = None,
+    **dialect: Any,
 ) -> OwnData:
     """Read a CSV with an outcome, and refuse what no choice of a model could be based on.
 
@@ -189,12 +173,16 @@ def load_own_data(
     group : str, optional
         The column that says whose row each is; ``"none"`` where every row is a person of its own.
         By default an identifier that repeats, found by its name or values.
-    separator, encoding, missing, missing_spellings
-        As in `pvf.select.csv_table.read_csv_table`.
     decimal : {".", ","}, optional
         As in `pvf.select.columns.guess_columns`.
     censored : {"limit", "half", "sqrt2"}, default="limit"
         As in `pvf.select.columns.guess_columns`.
+    fits : callable, optional
+        Called with the numbers of lines and of columns that are left in while no line has been
+        read; it raises TableError where these are too many.
+    **dialect
+        ``separator``, ``encoding``, ``missing`` and ``missing_spellings``, as in
+        `pvf.select.csv_table.read_csv_table`.
 
     Returns
     -------
@@ -208,15 +196,17 @@ def load_own_data(
         copies the outcome; no column is left to predict from. All faults of the outcome and of the
         columns are listed at once.
     """
-    missing = [missing] if isinstance(missing, str | int | float) else missing
-    dialect: dict[str, Any] = {"separator": separator, "encoding": encoding, "missing": missing}
-    table = read_csv_table(path, **dialect, missing_spellings=missing_spellings)
-    frame, notes = table.frame, list(table.notes)
+    listed, kinds = read_columns(columns_file) if columns_file else {}, parse_kinds(kinds or {})
+    drop = [drop] if isinstance(drop, str | int | float) else list(drop or ())
+    if fits is not None:
+        out = _left_out(target, drop, listed | kinds)
+        dialect["fits"] = lambda n_lines, names: fits(n_lines, len({*names} - out))
+    table = read_csv_table(path, **dialect)
+    frame = table.frame
     reading = dict[str, Any](decimal=decimal, censored=censored, separator=table.separator)
-    given = without_guesses(frame, read_columns(columns_file) if columns_file else {}, **reading)
+    given = without_guesses(frame, listed, **reading)
     given.pop(_squeezed(target), None)  # the file lists all columns
-    target, given = _named(frame, target, given | parse_kinds(kinds or {}), drop, group)
-    reading["kinds"] = given
+    target, reading["kinds"] = _named(frame, target, given | kinds, drop, group)
     y, positive, target_notes = _outcome_or_faults(frame, target, positive, reading)
     faults: list[str] = []
     frame, y = frame[y >= 0], y[y >= 0]
@@ -230,18 +220,25 @@ def load_own_data(
     refuse_all([*faults, *_copies(X, y, target, [c for c in columns if c.guessed])])
     return OwnData(
         name=Path(path).name,
-        sha256=hashlib.sha256(Path(path).read_bytes()).hexdigest(),
+        sha256=table.sha256,
         X=X,
         y=y,
         columns=tuple(columns),
         target=target,
         positive=positive,
-        notes=(*notes, *target_notes, *doubles),
+        notes=(*table.notes, *target_notes, *doubles),
         warnings=tuple(sorted(_cautions(frame, X, y, columns, group), key=attrgetter("rank"))),
         missing=table.missing,
         persons=persons,
         group=group,
     )
+
+
+def _left_out(target: Any, drop: Sequence[Any], kinds: Mapping[str, Any]) -> set[str]:
+    """Return the names of the columns that are said to be no feature."""
+    told: dict[Any, Any] = dict.fromkeys((*drop, target), "ignored")
+    told |= kinds
+    return {_squeezed(name) for name, kind in told.items() if kind in NO_FEATURES}
 
 
 def _named(
@@ -251,12 +248,11 @@ def _named(
     if isinstance(target, bool) or not isinstance(target, str | int | float):
         raise TableError(f"target must be a column's name, got {target!r}.")
     target, faults = _squeezed(target), []
-    dropped = [drop] if isinstance(drop, str | int | float) else list(drop or ())
     if target not in frame.columns:
         faults.append(f"target {target!r} is no column; {closest(target, frame.columns)}.")
     faults += [
         f"drop names column {name!r}; {closest(str(name), frame.columns)}."
-        for name in dropped
+        for name in drop
         if _squeezed(name) not in frame.columns
     ]
     given: dict[str, Any] = {_squeezed(name): kind for name, kind in kinds.items()}
@@ -269,7 +265,7 @@ def _named(
         given.setdefault(_squeezed(group), "identifier")
     elif group is not None and _squeezed(group) != "none":
         faults.append(f"group names column {group!r}; {closest(_squeezed(group), frame.columns)}.")
-    given |= {_squeezed(name): "ignored" for name in dropped}
+    given |= {_squeezed(name): "ignored" for name in drop}
     if target in given:
         faults.append(f"column {target!r} is the target; it takes no kind.")
     refuse_all(faults)
@@ -327,14 +323,7 @@ def _outcome(column: pd.Series, positive: Any) -> tuple[NDArray[np.intp], str, t
     counts = folded.value_counts()
     if len(counts) < 2:
         what = f"only {column.dropna().iloc[0]!r}" if len(counts) else "no value"
-        gone = int(column.isna().sum())
-        kept = (
-            f" {gone} cells are empty or mean missing; --missing-spellings says which "
-            "spellings do, if '-' or 'NA' is a value."
-        )
-        raise TableError(
-            f"target {name!r} holds {what}; it takes two different outcomes.{kept if gone else ''}"
-        )
+        raise fault("one_outcome", name=name, what=what, n_gone=int(column.isna().sum()))
     typed = {value: str(column[folded == value].mode()[0]) for value in counts.index[:7]}
     shown = ", ".join(f"{typed[value]!r} ({n})" for value, n in counts.head(6).items())
     shown += f" and {len(counts) - 6} more" if len(counts) > 6 else ""
@@ -344,16 +333,11 @@ def _outcome(column: pd.Series, positive: Any) -> tuple[NDArray[np.intp], str, t
             hint = (
                 "make a yes/no outcome of it" if numbers and len(counts) > 10 else "name the case"
             )
-            raise TableError(
-                f"target {name!r} has {len(counts)} values: {shown}; it takes two. If one value is "
-                f"the case and all others are not, {hint} (--positive VALUE)."
-            )
+            raise fault("many_outcomes", name=name, n=len(counts), shown=shown, hint=hint)
         case = _obvious_case(tuple(counts.index))
         if case is None:
-            raise TableError(
-                f"target {name!r} has the values {shown}, which do not say which one is the case; "
-                f"name it (--positive {typed[counts.index[-1]]!r}, say)."
-            )
+            value = typed[counts.index[-1]]
+            raise fault("which_case", name=name, shown=shown, value=value)
     else:
         case = _as_written(positive, list(counts.index))
         if case is None:
@@ -389,8 +373,8 @@ def _obvious_case(values: tuple[str, ...]) -> str | None:
     """Return which of two values is the case, where the values say so."""
     as_number = {value: value.removesuffix(".0") for value in values}
     pair = set(as_number.values())
-    for known, case in _POSITIVE_OF.items():
-        if pair == set(known):
+    for other, case in WORDS["outcomes"]:
+        if pair == {other, case}:
             return next(value for value, number in as_number.items() if number == case)
     return None
 
@@ -416,20 +400,15 @@ def _few(
     n_cases, whose = int(case.sum()), "rows" if persons is None else "persons"
     if min(n_cases, len(case) - n_cases) < FEWEST_CASES:
         few = f"{n_cases} cases" if n_cases < FEWEST_CASES else f"{len(case) - n_cases} others"
-        yield (
-            f"target {target!r} has {few} ({positive!r} is the case) in {len(case)} {whose}; it "
-            f"takes at least {FEWEST_CASES} of each, so that training, validation and test have "
-            "some."
-        )
+        facts = {"positive": positive, "n": len(case), "whose": whose, "fewest": FEWEST_CASES}
+        yield sentence("few_cases", name=target, few=few, **facts)
 
 
 def _no_feature(X: pd.DataFrame, columns: Sequence[Column], target: str) -> Iterator[str]:
     if X.empty:
         kinds_found = ", ".join(f"{column.name}: {column.kind}" for column in columns)
-        yield (
-            f"No column is left to predict {target!r} from; of {len(columns)} columns none is "
-            f"{', '.join(FEATURES)} ({kinds_found or 'there is none'})."
-        )
+        n, features = len(columns), ", ".join(FEATURES)
+        yield sentence("no_feature", target=target, n=n, features=features, kinds=kinds_found)
 
 
 def separation(column: pd.Series, y: NDArray[np.intp]) -> float:
@@ -482,11 +461,7 @@ def _copies(
             how = f"is filled in exactly for one outcome of the target {target!r}"
         else:
             continue
-        yield (
-            f"Column {name!r} {how}, so it may have been known only afterwards; leave it out "
-            f"(--drop {quoted(name)}), or give its kind (--kind "
-            f"{quoted(f'{name}={column.kind}')}) if it is a true feature."
-        )
+        yield sentence("gives_away", name=name, how=how, kind=column.kind)
 
 
 def _cautions(
@@ -504,60 +479,31 @@ def _cautions(
             yield from _of_feature(column, X[column.name], y)
     n_alike = int(X.assign(**{"\0y": y}).duplicated().sum())
     if n_alike:
-        yield Caution(
-            1,
-            f"{n_alike} rows equal another one in all features and the outcome; if they are the "
-            "same patients, scores are flattered: name the column that says whose row each is "
-            "(--group).",
-        )
+        yield Caution(1, sentence("equal_rows", n=n_alike))
 
 
 def _of_repeats(column: Column, n_rows: int, group: str) -> Caution:
-    repeats = f"{column.name!r} has {column.n_values} values in {n_rows} rows: "
-    if column.name == group:
-        return Caution(
-            2,
-            f"{repeats}rows of one person stay on one side of a split, and each person counts "
-            "once where models are selected and judged (--group none if every row is a person "
-            "of its own).",
-        )
-    return Caution(
-        1 if group else 0,
-        f"{repeats}rows of one person may stand on both sides of a split, which flatters every "
-        f"model. If its values are persons, say so (--group {quoted(column.name)}).",
-    )
+    name, facts = column.name, {"n_values": column.n_values, "n_rows": n_rows}
+    if name == group:
+        return Caution(2, sentence("grouped", name=name, **facts))
+    return Caution(1 if group else 0, sentence("repeats", name=name, **facts))
 
 
 def _of_feature(column: Column, values: pd.Series, y: NDArray[np.intp]) -> Iterator[Caution]:
     name = column.name
-    known = (
-        f"make sure that it is known before the outcome, or leave it out (--drop {quoted(name)})."
-    )
     apart, presence = separation(values, y), _presence(values, y)
     if presence >= SUSPICIOUS_AUC:
-        yield Caution(
-            0,
-            f"Whether {name!r} is filled in tells the outcomes apart, with an AUC of "
-            f"{presence:.3f}: {known}",
-        )
+        yield Caution(0, sentence("told_by_presence", name=name, auc=presence))
     if apart >= SUSPICIOUS_AUC:
-        yield Caution(
-            0, f"{name!r} alone tells the outcomes apart with an AUC of {apart:.3f}: {known}"
-        )
+        yield Caution(0, sentence("told_alone", name=name, auc=apart))
     elif column.guessed and _LATER.search(re.sub(r"[^a-z0-9]+", " ", name.lower())):
-        yield Caution(
-            1, f"{name!r} has the name of something that is known after the outcome: {known}"
-        )
+        yield Caution(1, sentence("named_as_later", name=name, kind=column.kind), column=name)
     share = 100 * values.isna().mean()
     if share > 20:
-        yield Caution(2, f"{name!r} is missing in {share:.0f}% of the rows, and imputed there.")
+        yield Caution(2, sentence("gaps", name=name, share=share))
     codes = [value for value in (-9, -99, -999, -9999, 999, 9999) if (values == value).any()]
     if codes and column.kind == "numeric" and _is_far(values, codes):
-        yield Caution(
-            1,
-            f"{name!r} holds {codes[0]}, far from its other values: if that means 'missing', say "
-            f"so (--missing {codes[0]}).",
-        )
+        yield Caution(1, sentence("code_of_missing", name=name, code=codes[0]))
 
 
 def _is_far(column: pd.Series, codes: Sequence[float]) -> bool:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import dataclasses
 import json
 import tomllib
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from sklearn.pipeline import Pipeline
 from sklearn.tree import DecisionTreeClassifier, plot_tree
 
 import pvf
@@ -25,12 +25,10 @@ from pvf import plotting, render
 from pvf.model_card import ModelCard
 from pvf.multiplicity import MultiplicityDisplay
 from pvf.plotting import Figure
-from pvf.select.candidates import MixedEncoder
 from pvf.select.choose import RULES, Selection
 from pvf.select.columns import kinds_frame
-from pvf.select.in_words import model_in_words, terms_of
+from pvf.select.in_words import model_in_words, parts_of, terms_of
 from pvf.select.read import OwnData
-from pvf.select.recommendation import recommend
 from pvf.validation import PerturbationValidationResult, tied_best
 
 FORMATS = (".html", ".md", ".json")
@@ -41,6 +39,16 @@ _ITEMS = "reporting.toml"
 
 
 # --- tables ---------------------------------------------------------------------------------------
+
+
+def _for_people(table: pd.DataFrame, titles: Mapping[str, tuple[str, str]]) -> pd.DataFrame:
+    """Return columns of a table as text, each under its title and in its format."""
+    shown = {title: table[name].map(form.format) for title, (name, form) in titles.items()}
+    return pd.DataFrame(shown, index=table.index)
+
+
+def _intervals(table: pd.DataFrame, low: str = "low", high: str = "high") -> list[str]:
+    return [f"{a:.2f} to {b:.2f}" for a, b in zip(table[low], table[high], strict=True)]
 
 
 def columns_table(selection: Selection) -> pd.DataFrame:
@@ -57,9 +65,9 @@ def parts_table(selection: Selection) -> pd.DataFrame:
     }
     rows = []
     for name, use in uses.items():
-        outcomes = [selection.data.y[getattr(parts, name)] for parts in selection.parts]
-        cases = f"{np.mean([y.sum() for y in outcomes]):.3g}"
-        rows.append((name, len(outcomes[0]), cases, use))
+        counts = [selection.data.count(getattr(parts, name)) for parts in selection.parts]
+        n_persons, n_cases = np.mean(counts, axis=0)
+        rows.append((name, f"{n_persons:.4g}", f"{n_cases:.3g}", use))
     columns = ["part", "patients", "cases", "used for"]
     return pd.DataFrame(rows, columns=columns).set_index("part")
 
@@ -89,48 +97,35 @@ def leaders_table(selection: Selection, n_models: int = 10) -> pd.DataFrame:
 def judged_table(selection: Selection) -> pd.DataFrame:
     """Return what each way of filling the places reaches on the test parts, for people."""
     judged = selection.judged
-    certain = judged["low"] == judged["high"]
-
-    def between(low: str, high: str) -> list[str]:
-        ends = zip(judged[low], judged[high], certain, strict=True)
-        return ["–" if sure else f"{a:.2f} to {b:.2f}" for a, b, sure in ends]
-
-    return pd.DataFrame(
-        {
-            "cases reached": judged["reached"].map("{:.2f}".format),
-            "95% interval": between("reached_low", "reached_high"),
-            "IE": judged["IE"].map("{:.2f}".format),
-            "95% interval of IE": between("low", "high"),
-        }
-    )
+    certain = np.isclose(judged["low"], judged["high"], rtol=1e-12)
+    shown = _for_people(judged, {"cases reached": ("reached", "{:.2f}"), "IE": ("IE", "{:.2f}")})
+    for place, title, ends in (
+        (1, "95% interval", ("reached_low", "reached_high")),
+        (3, "95% interval of IE", ("low", "high")),
+    ):
+        shown.insert(place, title, np.where(certain, "–", _intervals(judged, *ends)))
+    return shown
 
 
 def calibration_table(selection: Selection) -> pd.DataFrame:
     """Return mean score and share of cases by fifths of the score, for people."""
-    table = selection.calibration
-    return pd.DataFrame(
-        {
-            "rows": table["rows"],
-            "mean score": table["mean score"].map("{:.2f}".format),
-            "share of cases": table["share of cases"].map("{:.2f}".format),
-            "95% interval": [
-                f"{a:.2f} to {b:.2f}" for a, b in zip(table["low"], table["high"], strict=True)
-            ],
-        }
-    )
+    table, two = selection.calibration, "{:.2f}"
+    names = ("mean score", "share of cases")
+    shown = _for_people(table, {"rows": ("rows", "{}")} | {name: (name, two) for name in names})
+    return shown.assign(**{"95% interval": _intervals(table)})
 
 
 def sigma_table(selection: Selection) -> pd.DataFrame:
     """Return PVF's choice at each noise level."""
-    table = selection.sigmas
-    return pd.DataFrame(
-        {
-            "choice": table["choice"],
-            "score": table["score"].map("{:.3f}".format),
-            "ties with": table["n_tied"] - 1,
-            "best by the traditional rule": table["traditional"].map({True: "yes", False: "no"}),
-        }
-    ).rename_axis("σ")
+    table = selection.sigmas.assign(ties=selection.sigmas["n_tied"] - 1)
+    table["traditional"] = np.where(table["traditional"], "yes", "no")
+    titles = {
+        "choice": ("choice", "{}"),
+        "score": ("score", "{:.3f}"),
+        "ties with": ("ties", "{}"),
+        "best by the traditional rule": ("traditional", "{}"),
+    }
+    return _for_people(table, titles).rename_axis("σ")
 
 
 def differences_table(selection: Selection) -> pd.DataFrame:
@@ -147,15 +142,14 @@ def contested_table(selection: Selection, n_worst: int = 8) -> pd.DataFrame:
     table = pd.DataFrame(columns=columns, dtype=float)
     if selection.multiplicity is not None:
         table = selection.multiplicity[columns]
+    titles = {
+        "Rashomon Capacity": ("capacity", "{:.3f}"),
+        "lowest score": ("lowest", "{:.2f}"),
+        "highest score": ("highest", "{:.2f}"),
+        "decide otherwise": ("conflict_share", "{:.0%}"),
+    }
     worst = table.sort_values("capacity", ascending=False, kind="stable").head(n_worst)
-    return pd.DataFrame(
-        {
-            "Rashomon Capacity": worst["capacity"].map("{:.3f}".format),
-            "lowest score": worst["lowest"].map("{:.2f}".format),
-            "highest score": worst["highest"].map("{:.2f}".format),
-            "decide otherwise": worst["conflict_share"].map("{:.0%}".format),
-        }
-    )
+    return _for_people(worst, titles)
 
 
 def settings_table(selection: Selection) -> pd.DataFrame:
@@ -176,7 +170,7 @@ def settings_table(selection: Selection) -> pd.DataFrame:
 
 def reporting_table(selection: Selection) -> pd.DataFrame:
     """Return what the selection can say to each item of TRIPOD+AI and PROBAST+AI, and what not."""
-    data, said = selection.data, recommend(selection)
+    data, said = selection.data, selection.recommendation
     gaps = [f"{column.name} {column.n_missing}" for column in data.features if column.n_missing]
     parts = parts_table(selection)
     by_person = f"By {data.group}: rows of one person stay on one side of a split."
@@ -213,6 +207,13 @@ def reporting_table(selection: Selection) -> pd.DataFrame:
     rows = {item: [known.format_map(facts), people] for item, (known, people) in items.items()}
     columns = ["from the selection", "to be filled in by people"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("item")
+
+
+#: The tables of a report; its template calls them by their names without the ending.
+TABLES: tuple[Callable[[Selection], pd.DataFrame], ...] = (
+    *(columns_table, parts_table, choices_table, leaders_table, sigma_table, judged_table),
+    *(differences_table, calibration_table, contested_table, settings_table, reporting_table),
+)
 
 
 # --- figures --------------------------------------------------------------------------------------
@@ -252,9 +253,8 @@ def places_figure(selection: Selection) -> Figure:
 def model_figure(selection: Selection) -> Figure | None:
     """Draw the recommended model where it is a tree; other models are told in words."""
     model = selection.models[selection.recommended]
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else []
-    encoder, tree = steps if len(steps) == 2 else (None, None)
-    if not (isinstance(encoder, MixedEncoder) and isinstance(tree, DecisionTreeClassifier)):
+    encoder, tree = parts_of(model)
+    if encoder is None or not isinstance(tree, DecisionTreeClassifier):
         return None
     size = 1.6 + 1.1 * tree.get_n_leaves(), 1.4 + 1.3 * tree.get_depth()
     names = [plotting.label(term) for term in terms_of(encoder)]
@@ -290,7 +290,8 @@ def scores_figure(selection: Selection) -> Figure:
         "Scores of the leading candidates on the perturbed validation sets: box, middle half; "
         "whiskers, extremes; diamond, aggregated score; cross, unperturbed score.",
         f"Box plots of {min(12, len(best.names))} candidates. PVF selects {best.best_name}, with "
-        f"an aggregated score of {best.aggregated[best.best_index]:.2f}; {len(best.tied)} have it.",
+        f"an aggregated score of {best.aggregated[best.best_index]:.2f}, as "
+        f"{render.counted(len(best.tied) - 1, 'other')} have.",
     )
 
 
@@ -340,26 +341,30 @@ def summary(selection: Selection) -> dict[str, Any]:
     """
     data = selection.data
     return {
-        "recommendation": dataclasses.asdict(recommend(selection)),
+        "recommendation": dataclasses.asdict(selection.recommendation),
         "choices": selection.chosen,
         "tied": selection.tied,
-        "judged": json.loads(selection.judged.to_json(orient="index")),
-        "differences": json.loads(selection.differences.to_json(orient="index")),
-        "sigmas": json.loads(selection.sigmas.reset_index().to_json(orient="records")),
+        "judged": _plain(selection.judged, "index"),
+        "differences": _plain(selection.differences, "index"),
+        "sigmas": _plain(selection.sigmas.reset_index()),
         "chosen_in": {
             rule: {str(name): int(n) for name, n in selection.choices[rule].value_counts().items()}
             for rule in RULES
         },
-        "calibration": json.loads(selection.calibration.to_json(orient="records")),
+        "calibration": _plain(selection.calibration),
         "left_out": selection.left_out,
         "multiplicity": selection.multiplicity_summary,
-        "columns": json.loads(columns_table(selection).reset_index().to_json(orient="records")),
-        "parts": json.loads(parts_table(selection).to_json(orient="index")),
+        "columns": _plain(columns_table(selection).reset_index()),
+        "parts": _plain(parts_table(selection), "index"),
         "data": {"file": data.name, "sha256": data.sha256, "target": data.target}
         | {"positive": data.positive, "notes": list(data.notes), "persons": data.n_persons}
         | {"cases": data.n_cases, "group": data.group},
         "settings": {**selection.settings, "pvf": pvf.__version__},
     }
+
+
+def _plain(table: pd.DataFrame, orient: Literal["records", "index"] = "records") -> Any:
+    return json.loads(table.to_json(orient=orient))
 
 
 def notes_text(data: OwnData) -> str:
@@ -369,7 +374,9 @@ def notes_text(data: OwnData) -> str:
 
 def recommendation_text(selection: Selection) -> str:
     """Return the recommendation, its reasons and caveats as Markdown without headings."""
-    return render.as_markdown("recommendation.j2", dataclasses.asdict(recommend(selection)))
+    said = selection.recommendation
+    facts = dataclasses.asdict(said) | {"caveats": said.ranked_caveats}
+    return render.as_markdown("recommendation.j2", facts)
 
 
 def as_json(selection: Selection) -> str:
@@ -416,7 +423,8 @@ def _page(selection: Selection) -> dict[str, Any]:
     data = selection.data
     return {
         "title": f"Which model for {data.target}?",
-        "recommendation": dataclasses.asdict(recommend(selection)),
+        "recommendation": dataclasses.asdict(selection.recommendation),
+        "ranked_caveats": selection.recommendation.ranked_caveats,
         "data": {
             "patients": data.n_persons,
             "cases": data.n_cases,
@@ -425,19 +433,7 @@ def _page(selection: Selection) -> dict[str, Any]:
             "positive": data.positive,
             "notes": data.notes,
         },
-        "tables": {
-            "columns": columns_table(selection),
-            "parts": parts_table(selection),
-            "choices": choices_table(selection),
-            "leaders": leaders_table(selection),
-            "sigma": sigma_table(selection),
-            "judged": judged_table(selection),
-            "differences": differences_table(selection),
-            "calibration": calibration_table(selection),
-            "contested": contested_table(selection),
-            "settings": settings_table(selection),
-            "reporting": reporting_table(selection),
-        },
+        "tables": {make.__name__.removesuffix("_table"): make(selection) for make in TABLES},
         "figures": {
             "model": drawn.facts() if (drawn := model_figure(selection)) else None,
             "scores": scores_figure(selection).facts(),
@@ -479,10 +475,10 @@ def card(selection: Selection) -> ModelCard:
             "Cases": selection.data.n_cases,
             "Chosen in": f"{selection.chosen_in(selection.recommended)} of "
             f"{len(selection.parts)} splits",
-            "Rule advised for such a pool": selection.advice,
+            "Rule advised for such a pool": selection.advice.advised,
         },
         unit="patients",
-        limits=recommend(selection).caveats,
+        limits=selection.recommendation.caveats,
         random_state=settings["seed"],
     )
 

@@ -16,9 +16,9 @@ from pvf._outputs import write_whole
 from pvf._text import on_console
 from pvf.select.choose import Selection
 from pvf.select.columns import Column, feature_frame, misfits
-from pvf.select.csv_table import CsvTable, TableError, closest, refuse_all
+from pvf.select.csv_table import CsvTable, closest
 from pvf.select.in_words import columns_used
-from pvf.select.recommendation import recommend
+from pvf.select.sentences import TableError, fault, refuse_all, sentence
 from pvf.select.splits import score_of
 
 #: Kinds of object that a file may hold beside scikit-learn's own.
@@ -79,7 +79,7 @@ def save_model(selection: Selection, path: str | Path) -> Path:
     OSError
         If the file cannot be written; one of that name stays as it was.
     """
-    data, said = selection.data, recommend(selection)
+    data, said = selection.data, selection.recommendation
     model = selection.models[said.model]
     used = columns_used(model, list(data.X))
     numbers = [c for c in data.features if c.notation and c.kind != "nominal"]
@@ -121,10 +121,7 @@ def load_model(path: str | Path, *, trusted: Sequence[str] = ()) -> SavedModel:
         content = Path(path).read_bytes()
         unknown = sorted({*skops.get_untrusted_types(data=content)} - {*OURS, *trusted})
         if unknown:
-            raise TableError(
-                f"{shown} holds objects of other libraries: {', '.join(unknown)}. If you trust who "
-                f"made it, say so ({' '.join(f'--trust {name}' for name in unknown)})."
-            )
+            raise fault("not_trusted", path=shown, kinds=unknown)
         return SavedModel(**skops.loads(content, trusted=[*OURS, *trusted]))
     except TableError:
         raise
@@ -133,9 +130,7 @@ def load_model(path: str | Path, *, trusted: Sequence[str] = ()) -> SavedModel:
     except ImportError as error:
         raise TableError(f"{shown}: holds what cannot be imported here ({error}).") from error
     except (zipfile.BadZipFile, LookupError, ValueError, TypeError, AttributeError) as error:
-        raise TableError(
-            f"{shown}: is no model that `pvf select --save` of this version wrote ({error})."
-        ) from error
+        raise fault("no_model", path=shown, error=error) from error
 
 
 def new_scores(saved: SavedModel, table: CsvTable) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -188,10 +183,8 @@ def _notes(saved: SavedModel, X: pd.DataFrame) -> Iterator[str]:
             yield f"{name!r} is missing in {gaps} of {len(X)} rows, which the model fills in."
     for name, (low, high) in saved.ranges.items():
         if outside := int(((X[name] < low) | (X[name] > high)).sum()):
-            yield (
-                f"{name!r} is outside {low:g} to {high:g} in {outside} of {len(X)} rows; the model "
-                "was fitted on none such."
-            )
+            n_rows = len(X)
+            yield sentence("outside", name=name, low=low, high=high, n=outside, n_rows=n_rows)
 
 
 def _without_missing(column: pd.Series, about: Column, saved: SavedModel) -> pd.Series:
@@ -207,7 +200,5 @@ def _skops() -> Any:
     try:
         import skops.io  # noqa: PLC0415  an extra
     except ModuleNotFoundError as error:
-        raise TableError(
-            "A model is saved and read by skops, which is not installed: pip install 'pvf[save]'."
-        ) from error
+        raise fault("no_skops") from error
     return skops.io

@@ -28,10 +28,12 @@ from pvf.perturbation import (
 from pvf.pmv import PAPER_NOISE_LEVELS, pmv_scorer
 from pvf.select.candidates import make_pool, strongest_alone
 from pvf.select.columns import Column
-from pvf.select.csv_table import TableError
 from pvf.select.read import OwnData
+from pvf.select.sentences import fault
 from pvf.validation import PerturbationValidationResult, perturbation_validation
 
+#: The rules that select, in the order of tables and figures.
+RULES = ("traditional", "PVF", "PMV")
 #: What scikit-learn takes as a seed.
 LARGEST_SEED = 2**32 - 1
 
@@ -106,17 +108,12 @@ def split(
             rest, test_size=validation_share / (1 - test_share), stratify=y[rest], random_state=seed
         )
     except ValueError as error:  # a part would have less than one row of each class
-        raise TableError(
-            f"validation_share {validation_share:g} and test_share {test_share:g} of {len(y)} "
-            "rows leave a part without two of each outcome; take other shares, or more data."
-        ) from error
+        shares = {"validation": validation_share, "test": test_share}
+        raise fault("part_without_both", **shares, n=len(y)) from error
     for name, rows in (("training", train), ("validation", validation), ("test", test)):
         if min(np.bincount(y[rows], minlength=2)) < 2:
             n_cases = int(y[rows].sum())
-            raise TableError(
-                f"The {name} part has {n_cases} cases and {len(rows) - n_cases} others; it takes "
-                "two of each: take larger shares, or more data."
-            )
+            raise fault("small_part", name=name, n_cases=n_cases, n_others=len(rows) - n_cases)
     return Parts(np.sort(train), np.sort(validation), np.sort(test))
 
 
@@ -136,10 +133,7 @@ def _split_persons(
     made = Parts(train, np.sort(one_each[parts.validation]), np.sort(one_each[parts.test]))
     for name in ("train", "validation", "test"):
         if min(np.bincount(y[getattr(made, name)], minlength=2)) < 2:
-            raise TableError(
-                f"Of {len(case)} persons, too few have rows of both outcomes: the {name} part has "
-                "less than two of one; take larger shares, or more data."
-            )
+            raise fault("few_persons", n=len(case), name=name)
     return made
 
 
@@ -220,9 +214,7 @@ class OneSplit:
     left_out: dict[str, str]
 
 
-def one_split(
-    data: OwnData, parts: Parts, settings: Mapping[str, Any], *, seed: int, screen: bool = True
-) -> OneSplit:
+def one_split(data: OwnData, parts: Parts, settings: Mapping[str, Any], *, seed: int) -> OneSplit:
     """Fit the pool on the training part, and score it by every rule and on the test part.
 
     Parameters
@@ -233,8 +225,6 @@ def one_split(
         As `pvf.select.choose.select` completes its arguments.
     seed : int
         Of the noise, the trees and PMV.
-    screen : bool, default=True
-        As in `pvf.select.candidates.make_pool`.
 
     Returns
     -------
@@ -245,9 +235,7 @@ def one_split(
     )
     X_test = data.X.iloc[parts.test]
     with threadpool_limits(limits=1):  # sums run in another order on more threads
-        pool = make_pool(
-            settings["pool"], data.features, X, y, seed=settings["seed"], screen=screen
-        )
+        pool = make_pool(settings["pool"], data.features, X, y, seed=settings["seed"])
         models, left_out = fitted(pool, X, y)
         by_sigma = {
             level: _perturbed(models, X_val, y_val, X, data.features, settings, level, seed)
@@ -337,11 +325,7 @@ def fitted(
             left_out[name] = f"{type(error).__name__}: {said[0]}"
     if not models:
         name, why = next(iter(left_out.items()))
-        raise TableError(
-            f"Candidate {name!r} cannot be fitted to these columns, nor any other: {why} It takes "
-            "text, numbers and gaps; put pvf.select.candidates.encoder(columns) before the "
-            "classifier."
-        )
+        raise fault("none_fitted", name=name, why=why)
     return models, left_out
 
 

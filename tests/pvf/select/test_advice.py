@@ -96,7 +96,17 @@ def test_the_recommendation_follows_the_line_and_says_so(own_data, pool):
     assert asked.recommended == recommended_model(asked.tied, other)
     assert asked.judged.loc["by score"].equals(asked.judged.loc[other])
     assert any("as was asked for" in reason for reason in recommend(asked).reasons)
-    assert asked.recommended in as_markdown(asked)
+    page = as_markdown(asked)
+    assert asked.recommended in page
+    assert page.count("the study of rules advises") == 1
+    assert asked.recommendation is asked.recommendation  # it is made once
+
+
+def test_a_pool_of_ones_own_gets_the_line_of_its_kind(own_data):
+    """What the candidates are decides, whatever the pool is called."""
+    pools = {"own_pool:stumps": "trees", "own_pool:small": "mixed", "pairs,trees": "mixed"}
+    for pool, kind in pools.items():
+        assert select(own_data, pool=pool, **QUICK).advice.pool == kind
 
 
 def test_a_rule_that_is_none_is_refused(own_data):

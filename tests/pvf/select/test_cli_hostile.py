@@ -19,7 +19,7 @@ from pvf import __main__ as library
 from pvf._text import on_console, shortened
 from pvf.select import choose as own_selection
 from pvf.select.candidates import make_pool
-from pvf.select.csv_table import TableError
+from pvf.select.sentences import TableError
 from studies import __main__ as studies
 from studies.data.tables import DataError
 from studies.kit.results import run_blocks

@@ -16,7 +16,7 @@ from pvf.select.columns import (
     misfits,
 )
 from pvf.select.columns_file import parse_kinds
-from pvf.select.csv_table import TableError
+from pvf.select.sentences import TableError
 
 
 def guess(values, name="x", **kwargs):

@@ -21,9 +21,9 @@ import pvf
 from pvf.select.candidates import MixedEncoder, encoder, load_pool, make_pool
 from pvf.select.choose import recommended_model, select
 from pvf.select.columns import Column, feature_frame, guess_columns
-from pvf.select.csv_table import TableError
 from pvf.select.read import load_own_data
 from pvf.select.recommendation import recommend
+from pvf.select.sentences import TableError
 from pvf.select.splits import perturbation_of
 
 QUICK = {"n_splits": 3, "n_sets": 20, "n_repeats": 1, "n_bootstraps": 200, "progress": False}

@@ -10,14 +10,16 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
+from pvf import render
 from pvf.select import report
 from pvf.select.candidates import encoder
 from pvf.select.choose import select
 from pvf.select.columns import feature_frame, guess_columns
-from pvf.select.csv_table import TableError, read_csv_table
+from pvf.select.csv_table import read_csv_table
 from pvf.select.in_words import cut_off, model_in_words, worked_person
 from pvf.select.read import load_own_data
 from pvf.select.recommendation import recommend
+from pvf.select.sentences import TableError
 from pvf.select.splits import split
 
 
@@ -183,6 +185,24 @@ def test_positive_of_any_type_is_the_case(tmp_path, given, n_cases):
     assert load_own_data(path, "died", positive=given).y.sum() == n_cases
 
 
+def test_parts_count_persons_and_pages_weigh_caveats(selection):
+    """The three parts are 80 persons, and each caveat says what it does to the recommendation."""
+    table = report.parts_table(selection)
+    assert table["patients"].astype(float).sum() == selection.data.n_persons == 80
+    page = report.as_markdown(selection)
+    for caveat in selection.recommendation.ranked_caveats:
+        assert f"- {render.in_markdown(caveat)}\n" in page
+
+
+def test_one_column_that_is_better_alone_is_told(selection):
+    """Where the whole interval of the difference is below zero, a caveat says so."""
+    differences = selection.differences.copy()
+    for high, told in ((-0.1, True), (0.0, False)):
+        differences.loc["by score − simplest", "high"] = high
+        made = dataclasses.replace(selection, differences=differences)
+        assert any("alone reaches more" in text for text in recommend(made).caveats) == told
+
+
 def test_items_of_guidelines_are_filled_from_the_selection_or_left_open(selection):
     """No item is empty on both sides, and its sentences are those of the recommendation."""
     table, said = report.reporting_table(selection), recommend(selection)
@@ -216,6 +236,32 @@ def test_ranks_are_told_in_the_words_of_the_file(ranked):
     assert "(pain moderate)" in worked_person(model, X, columns)
 
 
+def test_codes_are_told_as_the_file_has_them():
+    """Of two numbers as levels, 1 is no 1.0."""
+    columns = guess_columns(pd.DataFrame({"smokes": ["0", "1", None] * 20}))
+    X = feature_frame(pd.DataFrame({"smokes": ["0", "1", None] * 20}), columns)
+    tree = DecisionTreeClassifier(max_depth=1, random_state=0)
+    model = make_pipeline(encoder(columns, scale=False), tree).fit(X, X["smokes"].fillna(0))
+    told = model_in_words(model)
+    assert told[0] == "if smokes is not 1:"
+    assert told[-1] == "A missing value is taken for: smokes 0."
+
+
+def test_a_tree_is_told_by_the_columns_that_it_asks_for():
+    """Of ten columns one decides: the worked patient and the gaps name it and no other."""
+    rng = np.random.default_rng(3)
+    text = pd.DataFrame({f"c{i}": rng.normal(size=60).round(3) for i in range(9)}).astype(str)
+    text["ward"] = ["north", "south", "west"] * 20
+    columns = guess_columns(text)
+    X = feature_frame(text, columns)
+    for name, y in (("c8", X["c8"] > 0), ("ward", X["ward"] == "west")):
+        tree = DecisionTreeClassifier(max_depth=1, random_state=0)
+        model = make_pipeline(encoder(columns, scale=False), tree).fit(X, y.astype(int))
+        told = [model_in_words(model)[-1], worked_person(model, X, columns)]
+        assert all(name in line for line in told)
+        assert not any(f"c{i}" in line for i in range(8) for line in told)
+
+
 @pytest.mark.parametrize(("capacity", "places"), [(0.1, 4), (0.25, 10), (0.5, 20)])
 def test_cut_off_gives_the_last_place(ranked, capacity, places):
     """Counted by hand: ten of forty score 1, all others 0."""
@@ -237,12 +283,48 @@ def test_trees_are_drawn_and_others_told(selection, ranked):
     assert report.model_figure(other) is None
 
 
-@pytest.mark.parametrize("name", ["start", "tstop", "TIME1", "time 2", "Time"])
-def test_intervals_of_follow_up_are_asked_about(tmp_path, name):
-    """Where a row is a piece of follow-up, its beginning and end carry a caution."""
+FOLLOW_UP = (
+    *("start", "tstop", "TIME1", "time 2", "Time", "week", "survtime", "lenfol", "ttcancer"),
+    *("t.tdm", "time_d", "PFS", "months"),
+)
+
+
+@pytest.mark.parametrize("name", FOLLOW_UP)
+def test_follow_up_is_asked_about(tmp_path, name):
+    """How long somebody was followed, by the names that public tables have, carries a caution."""
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({name: rng.normal(size=60).round(3), "died": ["yes", "no"] * 30})
     frame.to_csv(tmp_path / "a.csv", index=False)
     (caution,) = load_own_data(tmp_path / "a.csv", "died").warnings
     assert caution.rank == 1
     assert f"'{name}' has the name of something that is known after" in caution.text
+
+
+def test_a_model_of_follow_up_is_not_recommended(tmp_path):
+    """However good it is; with the reader's word that the column is known in time it is."""
+    rng = np.random.default_rng(2)
+    died = rng.random(400) < 0.3
+    frame = pd.DataFrame({"futime": (rng.normal(size=400) - 3 * died).round(3)})
+    for name in ("age", "crp"):
+        frame[name] = (rng.normal(size=400) + died).round(3)
+    frame["died"] = np.where(died, "yes", "no")
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    quick = {"capacity": 0.2, "n_splits": 3, "n_sets": 3, "n_bootstraps": 50, "pool": "pairs"}
+    said = [
+        select(load_own_data(tmp_path / "a.csv", "died", kinds=kinds), **quick).recommendation
+        for kinds in ({}, {"futime": "numeric"})
+    ]
+    assert all("futime" in one.model for one in said)
+    assert said[0].headline.startswith("No model can be recommended before this is settled")
+    assert "--kind futime=numeric" in said[0].headline
+    assert said[0].weights[0] == "forbids"
+    assert "forbids" not in said[1].weights
+
+
+@pytest.mark.parametrize("name", ["age", "stage", "T-stage", "t score", "year", "temperature"])
+def test_other_names_are_not_asked_about(tmp_path, name):
+    """A measurement that begins like one of them carries none."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({name: rng.normal(size=60).round(3), "died": ["yes", "no"] * 30})
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    assert not load_own_data(tmp_path / "a.csv", "died").warnings

@@ -51,24 +51,45 @@ def judge_of(rng, n=200, prevalence=0.2, n_splits=4):
     """Return a judge of persons in test parts of a fifth, and all persons' outcomes."""
     case = rng.random(n) < prevalence
     rows = [rng.permutation(n)[: n // 5] for _ in range(n_splits)]
-    return Judge(rows, [case[r] for r in rows], capacity=0.1, n_draws=400, seed=0), rows, case
+    return (
+        Judge(rows, [case[r] for r in rows], capacity=0.1, per=50, n_draws=400, seed=0),
+        rows,
+        case,
+    )
 
 
 def test_faultless_choice_has_an_interval_with_a_width():
     """Where all that are reached are cases, the bootstrap alone would see no doubt."""
     judge, rows, case = judge_of(np.random.default_rng(2))
-    facts = judge.of([case[r].astype(float) for r in rows])
-    assert facts["IE"] == judge.best_possible()
+    facts = judge.of(judge.way([case[r].astype(float) for r in rows]))
+    assert facts["IE"] == judge.best_possible()["IE"]
     assert facts["low"] < facts["high"]
+
+
+@pytest.mark.parametrize("prevalence", [0.15, 0.5, 0.8])
+def test_places_reach_no_more_cases_than_there_are_places(prevalence):
+    """Five places for fifty reach the mean of what they reach in each part, counted by hand."""
+    rng = np.random.default_rng(5)
+    judge, rows, case = judge_of(rng, prevalence=prevalence)
+    by_hand = [min(0.1, case[r].mean()) * 50 for r in rows]
+    best, chance = judge.best_possible(), judge.by_chance()
+    assert best["reached"] == pytest.approx(np.mean(by_hand))
+    assert best["reached"] <= 5 + 1e-9
+    assert (chance["IE"], chance["low"], chance["high"]) == (1, 1, 1)
+    assert chance["reached"] == pytest.approx(5 * np.mean([case[r].mean() for r in rows]))
+    for scores in ([rng.random(len(r)) for r in rows], [case[r].astype(float) for r in rows]):
+        facts = judge.of(judge.way(scores))
+        assert facts["reached_low"] <= facts["reached"] <= facts["reached_high"] <= 5 + 1e-9
 
 
 def test_choice_differs_from_itself_by_nothing_and_says_so():
     """The same order is told from a small difference, whatever the scores' scale."""
     rng = np.random.default_rng(3)
     judge, rows, _ = judge_of(rng)
-    one = [rng.random(len(r)) for r in rows]
-    assert judge.difference(one, [np.exp(5 * s) for s in one])["same"]
-    assert not judge.difference(one, [rng.random(len(r)) for r in rows])["same"]
+    scores = [rng.random(len(r)) for r in rows]
+    one = judge.way(scores)
+    assert judge.difference(one, judge.way([np.exp(5 * s) for s in scores]))["same"]
+    assert not judge.difference(one, judge.way([rng.random(len(r)) for r in rows]))["same"]
 
 
 def test_interval_of_chance_holds_one_in_most_worlds():
@@ -78,6 +99,6 @@ def test_interval_of_chance_holds_one_in_most_worlds():
     for _ in range(100):
         judge, rows, case = judge_of(rng, n=300, n_splits=10)
         score = rng.random(len(case))
-        facts = judge.of([score[r] for r in rows])
+        facts = judge.of(judge.way([score[r] for r in rows]))
         held += facts["low"] <= 1 <= facts["high"]
     assert held >= 88

@@ -14,11 +14,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pvf.__main__ import main
 from pvf.select import run_time as _run_time
-from pvf.select.candidates import make_pool
-from pvf.select.choose import select
-from pvf.select.csv_table import TableError
+from pvf.select.choose import refuse_shape, select
 from pvf.select.read import load_own_data
 from pvf.select.run_time import Progress, expected_seconds, in_words, without_a_trace
+from pvf.select.sentences import TableError
 
 QUICK = {
     "n_splits": 3,
@@ -116,6 +115,60 @@ def test_command_refuses_in_one_line_and_an_option_raises_the_bound(csv):
     assert (done.exit_code, done.stderr) == (0, "")
 
 
+@pytest.fixture
+def wide(tmp_path):
+    """Write a table of 900 columns, with an outcome, and 40 rows."""
+    path = tmp_path / "wide.csv"
+    rows = [[f"{(7 * i * j) % 31}.5" for j in range(900)] + [str(i % 2)] for i in range(40)]
+    names = [*(f"x{j}" for j in range(900)), "died"]
+    path.write_text("\n".join(",".join(row) for row in [names, *rows]), encoding="utf-8")
+    return path
+
+
+def test_table_of_too_many_columns_is_refused_before_a_cell_is_read(wide, monkeypatch):
+    """The header says enough; what would do is named."""
+    monkeypatch.setattr("pvf.select.read.guess_columns", lambda *_, **__: 1 / 0)
+    words = ["select", str(wide), "--target", "died", "--capacity", "0.3", "--most-minutes", "4"]
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 1
+    assert "(40 rows, 900 columns, 20 splits)" in done.stderr
+    for option in ("--most-minutes 20", "--drop", "--columns", "--splits"):
+        assert option in done.stderr
+
+
+def test_columns_left_out_do_not_count(wide, tmp_path):
+    """However they are left out: the shape is that of the rest; a dry run takes any."""
+    kinds = tmp_path / "kinds.toml"
+    kinds.write_text(
+        "[columns]\n" + "".join(f'x{j} = "ignored"\n' for j in range(5, 900)), encoding="utf-8"
+    )
+    shapes = []
+    load_own_data(
+        wide, "died", drop="x3", columns_file=kinds, fits=lambda *shape: shapes.append(shape)
+    )
+    assert shapes == [(40, 4)]
+
+
+@pytest.mark.parametrize(
+    ("shape", "options", "refused"),
+    [
+        ((300, 2000), {}, True),
+        ((200_000, 30), {}, True),
+        ((15_000, 30), {}, False),
+        ((300, 2000), {"n_splits": 5}, False),
+        ((300, 2000), {"most_minutes": 40}, False),
+        ((300, 2000), {"pool": "own_pool:small"}, False),
+    ],
+)
+def test_shapes_that_take_too_long(shape, options, refused):
+    """2,000 columns and 200,000 rows do; 15,000 rows, or other settings, do not."""
+    if not refused:
+        refuse_shape(*shape, **options)
+        return
+    with pytest.raises(TableError, match=r"most_minutes is 15: --most-minutes \d+ lets it run"):
+        refuse_shape(*shape, **options)
+
+
 def test_bound_and_progress_change_no_result(data):
     """What runs gives the same scores whatever the bound, and its settings name none."""
     one = select(data, pool="own_pool:numbers_only", progress=True, most_minutes=3, **QUICK)
@@ -123,17 +176,6 @@ def test_bound_and_progress_change_no_result(data):
     assert one.scores.equals(two.scores)
     assert one.settings == two.settings
     assert "most_minutes" not in one.settings
-
-
-def test_pool_to_time_has_as_many_pairs_as_the_pool_to_fit(data):
-    """Without looking which columns lead there are as many candidates of each kind."""
-    y = data.y
-    timed, fitted = (
-        make_pool("pairs,trees", data.features, data.X, y, screen=screen)
-        for screen in (False, True)
-    )
-    assert len(timed) == len(fitted) == 45 + 32
-    assert list(timed) != list(fitted)
 
 
 # --- how far --------------------------------------------------------------------------------------

@@ -14,9 +14,10 @@ from scipy.special import expit
 from pvf.__main__ import main
 from pvf.select.choose import select
 from pvf.select.columns_file import columns_as_toml, read_columns
-from pvf.select.csv_table import TableError, read_csv_table
+from pvf.select.csv_table import read_csv_table
 from pvf.select.read import load_own_data
 from pvf.select.saved import load_model, new_scores, save_model
+from pvf.select.sentences import TableError
 
 ROWS = 120
 
@@ -255,3 +256,11 @@ def test_a_model_of_one_column_is_applied_to_a_file_of_one(table, tmp_path):
         assert done.exit_code == 0, done.output
         scores.append(pd.read_csv(out)["score"].tolist())
     assert scores[0] == scores[1]
+
+
+def test_a_dry_run_tells_what_may_spoil_the_result(table, tmp_path):
+    """Cautions of the columns stand below them, each with its weight."""
+    path = tmp_path / "a.csv"
+    table.assign(futime=[f"{i % 17 + 0.5}" for i in range(ROWS)]).to_csv(path, index=False)
+    done = call("select", path, "--target", "died", "--dry-run")
+    assert "  weakens: 'futime' has the name of something" in done.stdout

@@ -1,0 +1,58 @@
+"""What the tool says of a table, and words that it knows: they stand in ``pvf/templates``."""
+
+from __future__ import annotations
+
+import functools
+import re
+import tomllib
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+from pvf.render import environment
+
+#: Words of tables, by what they are.
+WORDS = tomllib.loads((files("pvf") / "templates" / "words.toml").read_text(encoding="utf-8"))
+
+
+class TableError(ValueError):
+    """A foreseeable fault of somebody's data or settings, told in one line."""
+
+
+def fault(macro: str, /, **facts: Any) -> TableError:
+    """Return the error that a sentence tells."""
+    return TableError(sentence(macro, **facts))
+
+
+def sentence(macro: str, /, **facts: Any) -> str:
+    """Return a sentence with its facts; a line break of the template is a space."""
+    made = getattr(_sentences(), macro)(**facts)
+    return re.sub(r"\n *", " ", str(made)).strip()
+
+
+def refuse_all(faults: Sequence[str]) -> None:
+    """Raise one error that lists all faults, a line each; none where there are none."""
+    if len(faults) > 1:
+        listed = "\n".join(f"({place}) {fault}" for place, fault in enumerate(faults, start=1))
+        raise TableError(f"{len(faults)} faults:\n{listed}")
+    if faults:
+        raise TableError(faults[0])
+
+
+def quoted(text: str) -> str:
+    r"""Return a value as it is typed on a command line.
+
+    Examples
+    --------
+    >>> print(quoted("age"), quoted("date of death"), quoted("cost in $"))
+    age "date of death" "cost in \$"
+    """
+    if not re.search(r"[^\w=.,:+-]", text):
+        return text
+    return '"' + re.sub(r'([$"`\\])', r"\\\1", text) + '"'
+
+
+@functools.cache
+def _sentences() -> Any:
+    words = {"repr": repr, "quoted": quoted}
+    return environment("markdown").get_template("sentences.j2").make_module(words)

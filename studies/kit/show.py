@@ -16,6 +16,10 @@ from studies.kit.results import duration, read_result, resumed
 
 #: One a series, so that series differ in more than their colour.
 MARKERS = "osD^vPXd"
+#: What a colour means, in every figure that shows one of these.
+COLOURS = dict(
+    zip(("pvf", "traditional", "best", "paper", "this run"), plotting.PALETTE, strict=False)
+)
 
 
 def interval_text(estimate: float, low: float, high: float, spec: str = ".2f") -> str:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from pvf import plotting
 from studies.kit.dots import at, changed, dot_rows, series
-from studies.kit.show import finished, panels, text_table
+from studies.kit.show import COLOURS, finished, panels, text_table
 
 _TITLES = {"slope": "slope of PMV", "test_accuracy": "test accuracy", "gap": "gap"}
 
@@ -140,7 +140,7 @@ def draw_gaps(
     figure, axes = dot_rows(frames, ["folds"], columns, "gap", xlim=(0, 0.25), width=3.4)
     for name, ax in zip(names, axes, strict=True):
         printed = (paper or {}).get(name.replace("-", "_"), np.nan)
-        ax.plot(printed, -0.25, "D", color=plotting.PALETTE[1], label="the paper")
+        ax.plot(printed, -0.25, "D", color=COLOURS["paper"], label="the paper")
         ax.set_ylim(2.5, -0.5)
     return finished(figure)
 

@@ -19,7 +19,7 @@ from studies.data import datasets
 from studies.data.tables import registry
 from studies.kit.claims import claims, judge
 from studies.kit.results import read_result
-from studies.kit.show import interval_text
+from studies.kit.show import COLOURS, interval_text
 from studies.pvf2026.clinical import run as clinical
 
 _SHARES = ("win", "loss", "tie")
@@ -293,14 +293,12 @@ def figure_of_leads(
             live = _part(reduced, metric, tie_break).groupby("sigma")["lead"].mean() * 100
             live_places = [sigmas.index(sigma) for sigma in live.index]
             ax.plot(
-                live_places, live, "o", color=plotting.PALETTE[2], markersize=4, label="this run"
+                live_places, live, "o", color=COLOURS["this run"], markersize=4, label="this run"
             )
         for claim in (claims()[claim_id] for claim_id in ids):
             if metric in claim["metrics"]:
                 place = sigmas.index(claim["sigma"])
-                ax.plot(
-                    place, _paper_lead(claim), "D", color=plotting.PALETTE[1], label="the paper"
-                )
+                ax.plot(place, _paper_lead(claim), "D", color=COLOURS["paper"], label="the paper")
         ax.set_title(metric)
     figure.legend(*panels[-1].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return _finish(figure, sigmas, "lead of PVF: wins less losses (% of splits)")
@@ -749,11 +747,11 @@ def figure_of_single_runs(
         lead = 100 * _part(full[full["sigma"] == claim["sigma"]], metric, tie_break)["lead"]
         ax.hist(lead, bins=np.arange(-102.5, 103, 5), alpha=0.5, label="our single runs")
         ax.axvline(0, color="0.35", linewidth=0.8)
-        mark = {"color": plotting.PALETTE[1], "linewidth": 2, "linestyle": "--"}
+        mark = {"color": COLOURS["paper"], "linewidth": 2, "linestyle": "--"}
         ax.axvline(_paper_lead(claim), label="the paper's run", **mark)
         if live is not None:
             seen = _part(live[live["sigma"] == claim["sigma"]], metric, tie_break)["lead"]
-            ax.axvline(100 * seen.mean(), color=plotting.PALETTE[2], label="this run")
+            ax.axvline(100 * seen.mean(), color=COLOURS["this run"], label="this run")
         ax.set_title(f"{metric}, σ = {claim['sigma']:g}")
     figure.legend(*ax.get_legend_handles_labels(), loc="outside upper center", ncols=2)
     leads = 100 * _with_lead(full)["lead"]
@@ -765,11 +763,11 @@ def figure_of_single_runs(
 
 
 _REACHED = {
-    "chance": "patients taken at random",
-    "average": "a tree taken at random",
-    "traditional": "tree of the traditional method",
-    "pvf": "tree of PVF",
-    "best": "best of the 100 trees",
+    "chance": "by chance",
+    "average": "any tree",
+    "traditional": "traditional tree",
+    "pvf": "PVF’s tree",
+    "best": "best of 100 trees",
 }
 
 
@@ -794,24 +792,24 @@ def figure_of_reached_cases(
     part = reached[(reached["sigma"] == sigma) & (reached["capacity"] == capacity)]
     places = round(100 * capacity)
     figure, ax = plt.subplots(figsize=(8.2, 3.0))
-    slots = np.arange(places)
+    slots, names = np.arange(places), []
     for row, column in enumerate(_REACHED):
         mean = part[column].mean()
         low, high = stats.t.interval(
             0.95, len(part) - 1, loc=mean, scale=max(stats.sem(part[column]), 1e-12)
         )
         filled = np.clip(mean - slots, 0, 1) * 0.8
-        color = plotting.PALETTE[1] if column == "pvf" else plotting.PALETTE[0]
+        color = COLOURS.get(column, "0.5")
         ax.barh(row, 0.8, left=slots, height=0.6, color="0.9", edgecolor="0.6", linewidth=0.6)
         ax.barh(row, filled, left=slots, height=0.6, color=color)
-        ax.text(places + 0.1, row, f"{mean:.2f} ({low:.2f} to {high:.2f})", va="center")
-    ax.set_yticks(range(len(_REACHED)), list(_REACHED.values()))
+        names.append(f"{_REACHED[column]}\n{mean:.2f} ({low:.2f} to {high:.2f})")
+    ax.set_yticks(range(len(_REACHED)), names)
     ax.invert_yaxis()
-    ax.set_xlim(0, places * 1.3)
-    ax.set_xticks(slots + 0.4, [str(slot + 1) for slot in slots])
+    ax.set_xlim(0, places)
+    named = slots[[0, *range(4, places, 5)]]
+    ax.set_xticks(named + 0.4, [str(slot + 1) for slot in named])
     ax.set_xlabel(
-        f"places for intervention, {places} for 100 patients, {part['cases'].mean():.1f} of them "
-        "cases; filled: cases reached"
+        f"cases reached by {places} places; of 100 patients {part['cases'].mean():.1f} are cases"
     )
     plt.close(figure)  # a notebook would show it twice
     return figure

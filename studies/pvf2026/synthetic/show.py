@@ -19,7 +19,7 @@ from scipy import stats
 from studies.kit.claims import claims
 from studies.kit.dots import Frames, at, changed, series
 from studies.kit.estimates import SCHEMA, t_interval
-from studies.kit.show import MARKERS, finished, level_axis, panels
+from studies.kit.show import COLOURS, MARKERS, finished, level_axis, panels
 from studies.kit.verdicts import Part, Region
 from studies.pvf2026.synthetic.grid import GROUPS, METRICS, PAPER_METRICS, SIGMAS, TIE_LABELS
 
@@ -360,7 +360,9 @@ def figure_of_shares(estimates: pd.DataFrame, reference: pd.DataFrame | None) ->
     figure, (ax,) = panels(1, size=(6.8, 3.8), xlabel="metric")
     _draw_rules(ax, (estimates, reference), "share ahead")
     printed = claims()["SYN-1"]["numbers"]["share"]
-    ax.plot(range(2), [printed] * 2, "D", color="black", fillstyle="none", label="the paper")
+    ax.plot(
+        range(2), [printed] * 2, "D", color=COLOURS["paper"], fillstyle="none", label="the paper"
+    )
     ax.axhline(50, color="0.35", linewidth=0.8, linestyle=":")
     ax.set(ylim=(0, 100), ylabel="configurations in which PVF leads (%)")
     return finished(figure)

@@ -20,3 +20,10 @@ window.addEventListener("DOMContentLoaded", openFold);
 window.addEventListener("beforeprint", () => {
   for (const fold of document.querySelectorAll("details")) fold.open = true;
 });
+
+/* A figure that scrolls can be reached by the keyboard, as the theme has it for other outputs. */
+function reachFigures() {
+  for (const output of document.querySelectorAll(".cell_output figure .output"))
+    output.tabIndex = output.scrollWidth > output.clientWidth ? 0 : -1;
+}
+for (const event of ["load", "resize"]) window.addEventListener(event, reachFigures);

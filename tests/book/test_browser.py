@@ -307,7 +307,7 @@ def test_link_into_a_fold_opens_it(browser, address):
     page = context.new_page()
     for anchor in ("fig-breast-ties", "breast-data"):
         page.goto(address("disk", f"book/chapters/03_breast_cancer.html#{anchor}"))
-        shown = f"#{anchor} img, section:has(> #{anchor}) table"
+        shown = f"#{anchor} .wide, section:has(> #{anchor}) table"
         page.locator(shown).first.wait_for(state="visible")
     context.close()
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special, stats
 
 #: Columns of a frame of estimates, behind its keys.
 SCHEMA = ("quantity", "estimate", "low", "high", "n", "unit")
@@ -34,7 +34,8 @@ def t_interval(values: ArrayLike, level: float = 0.95) -> Interval:
     if len(x) < 2:
         return Interval(float(x.mean()) if len(x) else np.nan, np.nan, np.nan, len(x))
     mean = float(x.mean())
-    reach = float(stats.t.ppf((1 + level) / 2, len(x) - 1) * x.std(ddof=1) / np.sqrt(len(x)))
+    quantile = special.stdtrit(len(x) - 1, (1 + level) / 2)  # what `stats.t.ppf` calls
+    reach = float(quantile * x.std(ddof=1) / np.sqrt(len(x)))
     return Interval(mean, mean - reach, mean + reach, len(x))
 
 

@@ -118,6 +118,11 @@ class Column:
         """Whether models get to see it."""
         return self.kind in FEATURES
 
+    @property
+    def is_ranked(self) -> bool:
+        """Whether its values are ranks of words."""
+        return self.kind == "ordinal" and isinstance(self.levels[0], str)
+
 
 def guess_columns(
     frame: pd.DataFrame,

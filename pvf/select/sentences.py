@@ -26,8 +26,13 @@ def fault(macro: str, /, **facts: Any) -> TableError:
 
 def sentence(macro: str, /, **facts: Any) -> str:
     """Return a sentence with its facts; a line break of the template is a space."""
-    made = getattr(_sentences(), macro)(**facts)
-    return re.sub(r"\n *", " ", str(made)).strip()
+    return " ".join(paragraphs(macro, **facts))
+
+
+def paragraphs(macro: str, /, **facts: Any) -> list[str]:
+    """Return sentences that stand apart in the template, by a blank line between two of them."""
+    made = re.split(r"\n\s*\n", str(getattr(_sentences(), macro)(**facts)))
+    return [re.sub(r"\n *", " ", text.strip("\n")).strip() for text in made if text.strip()]
 
 
 def refuse_all(faults: Sequence[str]) -> None:

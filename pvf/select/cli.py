@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import partial, reduce
 from importlib.resources import files
 from importlib.util import find_spec
@@ -15,11 +16,12 @@ from typing import Any
 
 import click
 
-from pvf._cli import SEED, Jobs, Number, PathTo, refuse_outputs, say
+from pvf._cli import SEED, Jobs, PathTo, refuse_outputs, say
 from pvf._outputs import write_whole
 from pvf._text import on_console
 from pvf.select.columns_file import parse_kinds
 from pvf.select.sentences import TableError
+from pvf.select.settings import A_FILE, ABOVE_0, MOST_MINUTES, Cells, Choosing, Dialect, Reading
 
 HELP = tomllib.loads((files("pvf") / "templates" / "options.toml").read_text(encoding="utf-8"))
 
@@ -76,43 +78,28 @@ def _option(flag: str, name: str | None = None, **settings: Any) -> Callable[[An
     return click.option(flag, name, **shown, **settings)
 
 
+def _options_of(kind: type, *, without: type | None = None) -> list[Callable[[Any], Any]]:
+    """Return the options that settings make, but for those of a kind that they build on."""
+    known = {one.name for one in fields(without)} if without else set()
+    made = []
+    for one in fields(kind):
+        told = {"callback": CALLBACKS.get(one.name), **one.metadata}
+        flag = told.pop("flag", "")
+        if one.default not in (None, ()):
+            told["default"] = one.default
+        if flag and one.name not in known:
+            made.append(_option(flag, one.name, **told))
+    return made
+
+
+#: How the words of an option become a setting, where click alone does not say.
+CALLBACKS = {"separator": _separator, "missing_spellings": _with_commas, "kinds": _kinds}
 CSV = click.argument("csv", type=PathTo(path_type=Path))
-A_FILE = PathTo(dir_okay=False, path_type=Path)
-ABOVE_0, SHARE = Number(0, min_open=True), Number(0, 1, min_open=True, max_open=True)
-#: How a file is written.
-WRITTEN = [_option("--separator", callback=_separator), _option("--encoding")]
-#: How its cells are read.
-READ = [
-    *WRITTEN,
-    _option("--decimal", type=click.Choice([".", ","])),
-    _option("--missing", multiple=True),
-    _option("--missing-spellings", metavar="A,B", callback=_with_commas),
-    _option("--censored", type=click.Choice(["limit", "half", "sqrt2"]), default="limit"),
-]
-#: What a reader says of the columns.
-ABOUT_COLUMNS = [
-    _option("--target", required=True),
-    _option("--positive"),
-    _option("--group", metavar="COLUMN"),
-    _option("--columns", "columns_file", type=A_FILE),
-    _option("--kind", "kinds", multiple=True, metavar="COLUMN=KIND", callback=_kinds),
-    _option("--drop", multiple=True, metavar="COLUMN"),
-]
 #: How a model is selected.
 SELECTING = [
-    _option("--capacity", type=Number(0, 1, min_open=True)),
-    _option("--places", type=ABOVE_0),
-    _option("--per-week", "per", type=ABOVE_0),
-    _option("--splits", "n_splits", type=click.IntRange(2, 1000)),
-    _option("--pool", default="pairs,trees"),
-    _option("--rule", type=click.Choice(["traditional", "PVF", "PMV"], case_sensitive=False)),
-    _option("--sigma", default=0.1, type=Number(0, 1e6)),
-    _option("--sets", "n_sets", default=100, type=click.IntRange(1, 10**6)),
-    _option("--validation-share", default=0.2, type=SHARE),
-    _option("--test-share", default=0.2, type=SHARE),
-    _option("--seed", default=0, type=SEED),
+    *_options_of(Choosing),
     _option("--jobs", "n_jobs", default=1, type=Jobs()),
-    _option("--most-minutes", default=15.0, type=ABOVE_0),
+    _option("--most-minutes", default=MOST_MINUTES, type=ABOVE_0),
 ]
 #: What is written.
 RESULTS = [
@@ -122,7 +109,7 @@ RESULTS = [
 ]
 
 
-def _with(options: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+def _with(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Add options to a command, in their order."""
     return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
@@ -139,7 +126,8 @@ def _faults_of_data() -> Iterator[None]:
 
 @click.command(epilog=HELP["epilog"])
 @CSV
-@_with([*ABOUT_COLUMNS, *SELECTING, *RESULTS, *READ])
+@_option("--target", required=True)
+@_with(*_options_of(Reading, without=Cells), *SELECTING, *RESULTS, *_options_of(Cells))
 def select(csv: Path, target: str, dry_run: bool, most_minutes: float, **options: Any) -> None:
     """Select a model from your own CSV by three rules, and say what the choice is worth.
 
@@ -159,7 +147,7 @@ def select(csv: Path, target: str, dry_run: bool, most_minutes: float, **options
     from pvf.select.read import load_own_data  # noqa: PLC0415  takes a second to load
 
     sys.path.insert(0, "")  # a pool may lie in the working directory
-    reading = {name: options.pop(name) for name in READING}
+    reading = {one.name: options.pop(one.name) for one in fields(Reading)}
     with _faults_of_data():
         shape = {name: options[name] for name in ("pool", "n_splits", "n_jobs")}
         fits = None if dry_run else partial(refuse_shape, **shape, most_minutes=most_minutes)
@@ -172,13 +160,6 @@ def select(csv: Path, target: str, dry_run: bool, most_minutes: float, **options
         selection = select_model(data, **options, most_minutes=most_minutes)
     _show_recommendation(selection)
     _write(selection, reports, saved)
-
-
-#: Options that say how the file is read; the others say how a model is selected.
-READING = (
-    *("separator", "encoding", "decimal", "missing", "missing_spellings", "censored"),
-    *("positive", "kinds", "drop", "group", "columns_file"),
-)
 
 
 def _check_settings(options: dict[str, Any]) -> None:
@@ -252,7 +233,7 @@ def _show_recommendation(selection: Any) -> None:
 
 @click.command()
 @CSV
-@_with(READ)
+@_with(*_options_of(Cells))
 def columns(csv: Path, decimal: str | None, censored: str, **options: Any) -> None:
     """Write what each column is taken for as TOML, to change and give to `select --columns`."""
     from pvf.select.columns_file import columns_as_toml  # noqa: PLC0415
@@ -269,7 +250,7 @@ def columns(csv: Path, decimal: str | None, censored: str, **options: Any) -> No
 @CSV
 @_option("--out", required=True, type=A_FILE)
 @_option("--trust", multiple=True, metavar="MODULE.CLASS")
-@_with(WRITTEN)
+@_with(*_options_of(Dialect))
 def apply(model: Path, csv: Path, out: Path, trust: tuple[str, ...], **options: Any) -> None:
     """Score new patients with a model that `select --save` saved.
 

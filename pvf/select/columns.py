@@ -7,10 +7,12 @@ each is perturbed in its own way. The others are left out: *identifier*, *date*,
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -29,14 +31,21 @@ KINDS = (*FEATURES, *NO_FEATURES)
 MOST_ORDINAL, MOST_NOMINAL = 10, 30
 MISSING_AMONG_NUMBERS = WORDS["missing_among_numbers"]
 
-_DOT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_COMMA = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?")
+_PLAIN = {
+    "dot": re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"),
+    "comma": re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?"),
+}
 # No thousands begin with a zero, so 0,123 is a decimal.
-_DOT_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")  # 1,234.5
-_COMMA_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?")  # 1.234,5
+_GROUPS = {
+    "dot": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?"),  # 1,234.5
+    "comma": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?"),  # 1.234,5
+}
+_READ: dict[str, Callable[[str], float]] = {
+    "dot": lambda value: float(value.replace(",", "")),
+    "comma": lambda value: float(value.replace(".", "").replace(",", ".")),
+    "date": lambda value: pd.Timestamp(value).tz_localize(None).timestamp() / 86400,
+}
 _INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
-_PLAIN = {"dot": _DOT, "comma": _COMMA}
-_GROUPS = {"dot": _DOT_GROUPS, "comma": _COMMA_GROUPS}
 _EITHER_DOT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
 _CODE = re.compile(r"0\d+")
 _MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
@@ -61,6 +70,7 @@ _ID_NAME = re.compile(
 )
 _DATE_NAME = re.compile(r"date|birth|^dob$")
 _COMPACT_DATE = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
+_EIGHT_DIGITS = re.compile(r"\d{8}")
 _LONG_CODE = re.compile(r"\d{16,}")
 _MIXED_CODE = re.compile(r"(?=.*\d)[A-Za-z0-9_.-]+")
 _TWO_NUMBERS = re.compile(r"\d+([.,]\d+)?\s*[/x×]\s*\d+([.,]\d+)?")
@@ -200,16 +210,12 @@ def guess_columns(
 
 def kinds_frame(columns: Sequence[Column]) -> pd.DataFrame:
     """Return what was guessed as a table for people."""
-    return pd.DataFrame(
-        {
-            "kind": [column.kind for column in columns],
-            "guessed": ["guessed" if column.guessed else "given" for column in columns],
-            "missing": [column.n_missing for column in columns],
-            "values": [column.n_values for column in columns],
-            "why": [column.why for column in columns],
-        },
-        index=pd.Index([column.name for column in columns], name="column"),
-    )
+    titles = ["kind", "guessed", "missing", "values", "why"]
+    rows = [
+        (c.kind, "guessed" if c.guessed else "given", c.n_missing, c.n_values, c.why)
+        for c in columns
+    ]
+    return pd.DataFrame(rows, pd.Index([c.name for c in columns], name="column"), titles)
 
 
 def feature_frame(frame: pd.DataFrame, columns: Sequence[Column]) -> pd.DataFrame:
@@ -244,48 +250,134 @@ def feature_frame(frame: pd.DataFrame, columns: Sequence[Column]) -> pd.DataFram
 
 
 def _guess(
-    column: pd.Series,
-    given: str | Sequence[Any] | None,
-    decimal: str | None,
-    separator: str,
-    censored: str,
+    column: pd.Series, given: Any, decimal: str | None, separator: str, censored: str
 ) -> Column:
+    """Return what one column is taken for."""
+    name, notation, disguise = str(column.name), "", NOTHING
     counts = column.value_counts()
-    notation, disguise = "", NOTHING
     if given in (None, "numeric", "ordinal"):
-        found = undisguised(str(column.name), [str(v) for v in counts.index], censored)
-        if found:
-            disguise = found
-            column = column.map({v: plain_number(v, found) for v in counts.index})
+        disguise = undisguised(name, list(counts.index), censored) or NOTHING
+        if disguise:
+            column = column.map({v: plain_number(v, disguise) for v in counts.index})
             counts = column.value_counts()
-        notation = _notation(str(column.name), list(counts.index), decimal, separator)
+        notation = _notation(name, list(counts.index), decimal, separator)
         if notation:  # then words for "missing" are no levels
-            counts = counts[[value.lower() not in MISSING_AMONG_NUMBERS for value in counts.index]]
-    values = [str(value) for value in counts.index]
-    made: dict[str, Any] = {
-        "name": str(column.name),
-        "guessed": given is None,
-        "n_missing": int(len(column) - counts.sum()),
-        "n_values": len(values),
-        "disguise": disguise,
-        "grouped": bool(notation) and any(_GROUPS[notation].fullmatch(v) for v in values),
-    }
-    if isinstance(given, str) and given not in FEATURES:
-        return Column(kind=given, why="given by you", **made)
-    if given is not None and not isinstance(given, str):
-        return _given_levels(values, [str(level).strip() for level in given], made)
-    if len(values) < 2:
-        why = f"one value only ({values[0]!r})" if values else "no value in any row"
-        if values and made["n_missing"]:
-            why += "; if the empty rows mean 'no', write it there"
-        if given is not None:
-            raise TableError(f"Column {column.name!r} has {why}; as {given} it takes two or more.")
-        return Column(kind="constant", why=why, **made)
-    if given == "nominal":
-        return Column(kind="nominal", why="given by you", **_levels(values, counts, made))
+            counts = counts[[v.lower() not in MISSING_AMONG_NUMBERS for v in counts.index]]
+    base = Column(
+        name=name,
+        kind="",
+        guessed=given is None,
+        n_missing=int(len(column) - counts.sum()),
+        n_values=len(counts),
+        disguise=disguise,
+        grouped=bool(notation) and any(map(_GROUPS[notation].fullmatch, counts.index)),
+    )
     if given is not None:
-        return _given_numbers(given, values, notation, made)
-    return _guess_kind(column, counts, notation, made)
+        return _as_given(base, given, counts, notation)
+    return _first_that_holds(base, _simple_rules(base, counts)) or (
+        _guess_numbers(base, column, counts, notation) if notation else _guess_text(base, counts)
+    )
+
+
+#: Codes of this many different values at least are taken for persons where each has some rows.
+FEWEST_PERSONS = 20
+#: Whether a rule holds, the kind that a column is taken for then, why, and what it keeps.
+_Rule = tuple[Any, str, str, dict[str, Any]]
+
+
+def _first_that_holds(base: Column, rules: Sequence[_Rule]) -> Column | None:
+    taken = (replace(base, kind=kind, why=why, **kept) for holds, kind, why, kept in rules if holds)
+    return next(taken, None)
+
+
+def _simple_rules(base: Column, counts: pd.Series) -> list[_Rule]:
+    """Return the rules for what is left out whether or not it is a number."""
+    values = list(counts.index)
+    eight = _DATE_NAME.search(base.name.lower()) and _all(_EIGHT_DIGITS, values)
+    compact = eight or (len(values) > 2 and _all(_COMPACT_DATE, values))
+    why = f"one value only ({values[0]!r})" if values else "no value in any row"
+    if values and base.n_missing:
+        why += "; if the empty rows mean 'no', write it there"
+    dates = "dates; a duration, such as an age, would be a feature"
+    long_codes = "whole numbers of 16 digits or more, which are codes"
+    return [
+        (len(values) < 2, "constant", why, {}),
+        (compact or _all(_DATE, values), "date", dates, {}),
+        (any(map(_LONG_CODE.fullmatch, values)), "identifier", long_codes, {}),
+    ]
+
+
+def _guess_numbers(
+    base: Column, column: pd.Series, counts: pd.Series, notation: str
+) -> Column | None:
+    numbers = _finite(base.name, list(counts.index), notation)
+    n_values, n_rows = len(numbers), int(counts.sum())
+    whole = bool(np.all(numbers == np.round(numbers)))
+    bare = whole and not (base.disguise.unit or base.disguise.limits)
+    named = bare and _named_id(base.name)
+    few = whole and n_values <= MOST_ORDINAL and n_rows >= 3 * n_values
+    place = dict(zip(counts.index, numbers, strict=True))
+    counting = _counts_rows(column.map(place).dropna().to_numpy(float)) if bare else ""
+    levels = {"levels": tuple(np.sort(numbers).tolist()), "notation": notation}
+    by_name = "whole numbers named like an identifier"
+    codes, ranks = f"{n_values} codes, by its name", f"whole numbers with {n_values} values"
+    why = {"dot": "numbers", "comma": "numbers with a decimal comma"}[notation]
+    return _first_that_holds(
+        base,
+        [
+            (n_values == 2, "nominal", "two values", _levels(counts)),
+            (counting, "identifier", counting, {}),
+            (named and n_values > MOST_ORDINAL, "identifier", by_name, {}),
+            (few and named, "nominal", codes, levels),
+            (few, "ordinal", f"{ranks}; numeric if you say so", levels),
+            (True, "numeric", why + base.disguise.in_words(), {"notation": notation}),
+        ],
+    )
+
+
+def _counts_rows(numbers: NDArray[np.float64]) -> str:
+    """Say why whole numbers in file order look like a counter of rows or of persons; "" if not."""
+    steps, different = np.diff(numbers), np.unique(numbers)
+    if len(different) <= MOST_ORDINAL:
+        return ""
+    if len(different) == len(numbers):
+        rising = bool(np.all(steps > 0)) and bool(np.mean(steps == 1) >= 0.5)
+        dense = len(different) / (different[-1] - different[0] + 1) > 0.8
+        return "counts the rows" if rising or dense else ""
+    # A counter of persons has runs: each value's rows stand together, and the next is one more.
+    runs = bool(np.all((steps == 0) | (steps == 1))) and np.mean(steps == 0) >= 0.3
+    return "counts persons, with several rows for some" if runs else ""
+
+
+def _guess_text(base: Column, counts: pd.Series) -> Column | None:
+    _refuse_nearly_numbers(base.name, counts)
+    values, n_rows = list(counts.index), int(counts.sum())
+    kept, named = _levels(counts), _named_id(base.name)
+    n_levels, order = len(kept["levels"]), _own_order(kept["levels"])
+    few = n_levels <= MOST_NOMINAL and (n_levels == 2 or n_rows >= 2 * n_levels)
+    few = few and not (named and n_rows < 5 * n_levels)
+    spelt = f", spelt in {len(values)} ways that differ in case or spaces only"
+    said = ("two values" if n_levels == 2 else f"text with {n_levels} levels") + (
+        spelt if n_levels < len(values) else ""
+    )
+    one_word = np.mean([" " not in value for value in values]) > 0.9
+    own_code = named or (one_word and len(values) > 0.9 * n_rows)
+    coded = _all(_MIXED_CODE, values) and FEWEST_PERSONS <= len(values) <= n_rows / 1.5
+    pairs = np.mean([bool(_TWO_NUMBERS.fullmatch(value)) for value in values]) > 0.9
+    two = f"two numbers in one cell, such as {values[0]!r}; make two columns of it"
+    many = f"text with {len(values)} values, too many to learn from {n_rows} rows"
+    ranked = f"levels with an order of their own: {' < '.join(order)}"
+    return _first_that_holds(
+        base,
+        [
+            (order, "ordinal", ranked, {**kept, "levels": tuple(order)}),
+            (few, "nominal" if n_levels > 1 else "constant", said, kept),
+            (pairs, "text", two, {}),
+            (own_code, "identifier", "nearly every row has a code of its own", {}),
+            (coded, "identifier", "codes that repeat, one for each of some rows", {}),
+            (True, "text", many if one_word else "free text", {}),
+        ],
+    )
 
 
 def _named_id(name: str) -> bool:
@@ -294,165 +386,63 @@ def _named_id(name: str) -> bool:
     return bool(_ID_NAME.search(" ".join(re.sub(r"[^a-z0-9]+", " ", apart.lower()).split())))
 
 
-def _guess_kind(
-    column: pd.Series, counts: pd.Series, notation: str, made: dict[str, Any]
-) -> Column:
-    values = [str(value) for value in counts.index]
-    name = made["name"].lower()
-    compact = all(_COMPACT_DATE.fullmatch(v) for v in values) and len(values) > 2
-    compact |= bool(_DATE_NAME.search(name)) and all(re.fullmatch(r"\d{8}", v) for v in values)
-    if compact or all(_DATE.fullmatch(value) for value in values):
-        why = "dates; a duration, such as an age, would be a feature"
-        return Column(kind="date", why=why, **made)
-    if any(_LONG_CODE.fullmatch(value) for value in values):
-        why = "whole numbers of 16 digits or more, which are codes"
-        return Column(kind="identifier", why=why, **made)
-    if not notation:
-        _refuse_nearly_numbers(made["name"], counts, values)
-        return _guess_text(counts, _named_id(made["name"]), made)
-    numbers = _numbers(values, notation)
-    _refuse_infinite(made["name"], values, numbers)
-    if len(values) == 2:
-        return Column(kind="nominal", why="two values", **_levels(values, counts, made))
-    place = dict(zip(counts.index, numbers, strict=True))
-    in_order = column.map(place).dropna().to_numpy(dtype=float)
-    return _guess_among_numbers(numbers, in_order, notation, made)
-
-
-def _guess_among_numbers(
-    numbers: NDArray[np.float64],
-    in_order: NDArray[np.float64],
-    notation: str,
-    made: dict[str, Any],
-) -> Column:
-    n_values, n_rows = len(numbers), len(in_order)
-    plain = not (made["disguise"].unit or made["disguise"].limits)
-    if np.all(numbers == np.round(numbers)):
-        counts_rows = _counts_rows(in_order)
-        if plain and counts_rows:
-            return Column(kind="identifier", why=counts_rows, **made)
-        named = _named_id(made["name"])
-        if plain and named and n_values > MOST_ORDINAL:
-            return Column(kind="identifier", why="whole numbers named like an identifier", **made)
-        if n_values <= MOST_ORDINAL and n_rows >= 3 * n_values:
-            made = {**made, "levels": tuple(np.sort(numbers).tolist()), "notation": notation}
-            if plain and named:
-                return Column(kind="nominal", why=f"{n_values} codes, by its name", **made)
-            why = f"whole numbers with {n_values} values; numeric if you say so"
-            return Column(kind="ordinal", why=why, **made)
-    why = {"dot": "numbers", "comma": "numbers with a decimal comma"}[notation]
-    return Column(
-        kind="numeric", why=why + made["disguise"].in_words(), **{**made, "notation": notation}
-    )
-
-
-def _counts_rows(numbers: NDArray[np.float64]) -> str:
-    """Say why whole numbers in file order look like a counter of rows or of persons; "" if not."""
-    steps = np.diff(numbers)
-    different = np.unique(numbers)
-    if len(different) <= MOST_ORDINAL:
-        return ""
-    dense = len(different) / (different[-1] - different[0] + 1)
-    if len(different) == len(numbers):
-        rising = bool(np.all(steps > 0)) and bool(np.mean(steps == 1) >= 0.5)
-        return "counts the rows" if rising or dense > 0.8 else ""
-    # A counter of persons has runs: each value's rows stand together, and the next is one more.
-    runs = bool(np.all((steps == 0) | (steps == 1))) and np.mean(steps == 0) >= 0.3
-    return "counts persons, with several rows for some" if runs else ""
-
-
-def _guess_text(counts: pd.Series, named_id: bool, made: dict[str, Any]) -> Column:
-    values = [str(value) for value in counts.index]
-    n_rows = int(counts.sum())
-    levels = _levels(values, counts, made)
-    n_levels = len(levels["levels"])
-    order = _own_order(levels["levels"])
-    if order:
-        why = f"levels with an order of their own: {' < '.join(order)}"
-        return Column(kind="ordinal", why=why, **{**levels, "levels": tuple(order)})
-    few = n_levels <= MOST_NOMINAL and (n_levels == 2 or n_rows >= 2 * n_levels)
-    if few and not (named_id and n_rows < 5 * n_levels):
-        kind = "nominal" if n_levels > 1 else "constant"
-        why = "two values" if n_levels == 2 else f"text with {n_levels} levels"
-        if n_levels < len(values):
-            why += f", spelt in {len(values)} ways that differ in case or spaces only"
-        return Column(kind=kind, why=why, **levels)
-    return Column(**_left_out(values, n_rows, named_id), **made)
-
-
-#: Codes of this many different values at least are taken for persons where each has some rows.
-FEWEST_PERSONS = 20
-
-
-def _left_out(values: list[str], n_rows: int, named_id: bool) -> dict[str, Any]:
-    """Say what text of too many values is."""
-    if np.mean([bool(_TWO_NUMBERS.fullmatch(value)) for value in values]) > 0.9:
-        why = f"two numbers in one cell, such as {values[0]!r}; make two columns of it"
-        return {"kind": "text", "why": why}
-    one_word = np.mean([" " not in value for value in values]) > 0.9
-    if named_id or (one_word and len(values) > 0.9 * n_rows):
-        return {"kind": "identifier", "why": "nearly every row has a code of its own"}
-    coded = all(_MIXED_CODE.fullmatch(value) for value in values)
-    if coded and len(values) >= FEWEST_PERSONS and n_rows >= 1.5 * len(values):
-        return {"kind": "identifier", "why": "codes that repeat, one for each of some rows"}
-    if one_word:
-        why = f"text with {len(values)} values, too many to learn from {n_rows} rows"
-        return {"kind": "text", "why": why}
-    return {"kind": "text", "why": "free text"}
-
-
-def _given_levels(values: list[str], order: list[str], made: dict[str, Any]) -> Column:
-    if len(set(order)) < max(len(order), 2):
-        raise fault("order_too_short", name=made["name"], order=order)
-    known = {_folded(level) for level in order}
-    unknown = [value for value in values if _folded(value) not in known]
-    if unknown:
-        raise fault("outside_order", name=made["name"], values=unknown[:5], order=order)
-    why = f"given by you: {' < '.join(order)}"
-    return Column(kind="ordinal", why=why, **{**made, "levels": tuple(order)})
-
-
-def _given_numbers(kind: str, values: list[str], notation: str, made: dict[str, Any]) -> Column:
-    """Make a column numeric or ordinal because its reader says so."""
-    name = made["name"]
-    if not notation and kind == "numeric" and all(_ISO_DATE.fullmatch(v) for v in values):
-        if impossible := [value for value in values if not _is_date(value)]:
-            raise TableError(f"Column {name!r} holds {impossible[0]!r}, which is no date.")
-        return Column(kind="numeric", why="given by you: days", **{**made, "notation": "date"})
-    if not notation and kind == "ordinal":
-        order = _own_order(tuple(values))
-        if order:
-            return Column(kind="ordinal", why="given by you", **{**made, "levels": tuple(order)})
+def _as_given(base: Column, given: Any, counts: pd.Series, notation: str) -> Column:
+    """Return a column as its reader says that it is."""
+    name, values = base.name, list(counts.index)
+    if not isinstance(given, str):
+        return _in_given_order(base, values, [str(level).strip() for level in given])
+    taken = partial(replace, base, kind=given, why="given by you")
+    if given in NO_FEATURES:
+        return taken()
+    if len(values) < 2:
+        _, _, why, _ = _simple_rules(base, counts)[0]
+        raise TableError(f"Column {name!r} has {why}; as {given} it takes two or more.")
+    if given == "nominal":
+        return taken(**_levels(counts))
+    if notation:
+        numbers = _finite(name, values, notation)
+        levels = tuple(np.unique(numbers).tolist()) if given == "ordinal" else ()
+        return taken(notation=notation, levels=levels)
+    if given == "ordinal":
+        if order := _own_order(values):
+            return taken(levels=tuple(order))
         example = "<".join(sorted(values)[:3])
         raise fault("no_order", name=name, values=values[:4], example=example)
-    if not notation:
+    if not _all(_ISO_DATE, values):
         wrong = next((repr(v) for v in values if not _is_number(v)), _in_two_notations(values))
         raise TableError(f"Column {name!r} holds {wrong}; as numeric it takes numbers.")
-    numbers = _numbers(values, notation)
-    _refuse_infinite(name, values, numbers)
-    if kind == "ordinal":
-        made = {**made, "levels": tuple(np.unique(numbers).tolist())}
-    return Column(kind=kind, why="given by you", **{**made, "notation": notation})
+    if impossible := [value for value in values if not _is_date(value)]:
+        raise TableError(f"Column {name!r} holds {impossible[0]!r}, which is no date.")
+    return taken(why="given by you: days", notation="date")
 
 
-def _levels(values: list[str], counts: pd.Series, made: dict[str, Any]) -> dict[str, Any]:
-    """Add a column's levels: numbers if all are, else text, with spellings made one."""
-    if all(_DOT.fullmatch(value) and not _CODE.fullmatch(value) for value in values):
-        numbers = sorted({float(value) for value in values})
-        return {**made, "levels": tuple(numbers), "notation": "dot"}
-    return {**made, "levels": tuple(sorted(set(_spellings(values, counts).values())))}
+def _in_given_order(base: Column, values: list[str], order: list[str]) -> Column:
+    if len(set(order)) < max(len(order), 2):
+        raise fault("order_too_short", name=base.name, order=order)
+    known = {_folded(level) for level in order}
+    if unknown := [value for value in values if _folded(value) not in known]:
+        raise fault("outside_order", name=base.name, values=unknown[:5], order=order)
+    why = f"given by you: {' < '.join(order)}"
+    return replace(base, kind="ordinal", why=why, levels=tuple(order))
+
+
+def _levels(counts: pd.Series) -> dict[str, Any]:
+    """Return levels: numbers if all are, else text, each in the most frequent of its spellings."""
+    values = list(counts.index)
+    if _all(_PLAIN["dot"], values) and not any(map(_CODE.fullmatch, values)):
+        return {"levels": tuple(sorted({float(value) for value in values})), "notation": "dot"}
+    spelt: dict[str, str] = {}
+    for value in sorted(values, key=lambda value: (-int(counts[value]), value)):
+        spelt.setdefault(_folded(value), value)
+    return {"levels": tuple(sorted(spelt.values()))}
+
+
+def _all(pattern: re.Pattern[str], values: Sequence[str]) -> bool:
+    return all(map(pattern.fullmatch, values))
 
 
 def _folded(value: str) -> str:
     return " ".join(value.lower().split())
-
-
-def _spellings(values: Sequence[str], counts: pd.Series) -> dict[str, str]:
-    """Map each spelling to the most frequent of those that differ in case or spaces only."""
-    chosen: dict[str, str] = {}
-    for value in sorted(values, key=lambda value: (-int(counts[value]), value)):
-        chosen.setdefault(_folded(value), value)
-    return {value: chosen[_folded(value)] for value in values}
 
 
 def _notation(name: str, values: list[str], decimal: str | None, separator: str) -> str:
@@ -467,7 +457,7 @@ def _notation(name: str, values: list[str], decimal: str | None, separator: str)
     as_comma = all(_is_in("comma", value) for value in finite)
     if decimal is not None:
         return {".": "dot" if as_dot else "", ",": "comma" if as_comma else ""}[decimal]
-    if all(_DOT.fullmatch(value) for value in finite):
+    if _all(_PLAIN["dot"], finite):
         return "dot"
     if as_dot and as_comma:
         either = next(value for value in finite if "," in value)
@@ -492,24 +482,15 @@ def _in_mixed_notation(
 
 def _numbers(values: Sequence[str], notation: str) -> NDArray[np.float64]:
     """Read numbers; what isn't one becomes NaN."""
-    made = []
-    for value in values:
-        if value.lower() in MISSING_AMONG_NUMBERS:
-            made.append(math.nan)
-        elif notation == "date":
-            made.append((pd.Timestamp(value).tz_localize(None) - pd.Timestamp(0)).total_seconds())
-        elif notation == "comma":
-            made.append(float(value.replace(".", "").replace(",", ".")))
-        else:
-            made.append(float(value.replace(",", "")))
-    numbers = np.array(made)
-    return numbers / 86400 if notation == "date" else numbers
+    gone, read = MISSING_AMONG_NUMBERS, _READ[notation]
+    return np.array([math.nan if value.lower() in gone else read(value) for value in values])
 
 
-def _refuse_infinite(name: str, values: list[str], numbers: NDArray[np.float64]) -> None:
-    infinite = [value for value, x in zip(values, numbers, strict=True) if np.isinf(x)]
-    if infinite:
-        raise fault("infinite", name=name, value=infinite[0])
+def _finite(name: str, values: list[str], notation: str) -> NDArray[np.float64]:
+    numbers = _numbers(values, notation)
+    if np.isinf(numbers).any():
+        raise fault("infinite", name=name, value=values[int(np.isinf(numbers).argmax())])
+    return numbers
 
 
 def _is_date(value: str) -> bool:
@@ -540,18 +521,17 @@ def _in_two_notations(values: list[str]) -> str:
     return f"{(not_dot or not_comma)[0]!r}, whose decimal mark is not the one given"
 
 
-def _refuse_nearly_numbers(name: str, counts: pd.Series, values: list[str]) -> None:
+def _refuse_nearly_numbers(name: str, counts: pd.Series) -> None:
     """Refuse a column of numbers with a few words in it: dropping it silently could cost most."""
-    if any(_CODE.fullmatch(value) for value in values):
+    values = list(counts.index)
+    if any(map(_CODE.fullmatch, values)):
         return
     odd = [value for value in values if not _is_number(value)]
     if not odd:
         raise fault("two_notations", name=name, what=_in_two_notations(values))
-    n_numbers = len(values) - len(odd)
     share = 1 - counts[odd].sum() / counts.sum()
-    if share < 0.8 or n_numbers < 5:
-        return
-    raise fault("nearly_numbers", name=name, share=100 * share, value=odd[0], n=counts[odd[0]])
+    if share >= 0.8 and len(values) - len(odd) >= 5:
+        raise fault("nearly_numbers", name=name, share=100 * share, value=odd[0], n=counts[odd[0]])
 
 
 def _own_order(levels: Sequence[str]) -> list[str]:
@@ -559,43 +539,43 @@ def _own_order(levels: Sequence[str]) -> list[str]:
     if not 3 <= len(levels) <= MOST_NOMINAL or any(_CODE.fullmatch(level) for level in levels):
         return []
     lowered = {_folded(level): level for level in levels}
-    for scale in map(str.split, WORDS["scales"]):
-        if set(lowered) <= set(scale):
-            return [lowered[word] for word in scale if word in lowered]
-    ranks = {level: _RANKED.fullmatch(level) for level in lowered}
-    prefixes = {(match[1] or "") if match else None for match in ranks.values()}
-    if len(prefixes) == 1 and None not in prefixes:
-        placed = {m[2]: lowered[level] for level, m in ranks.items() if m}
-        places = {text: _ROMAN.get(text) or (int(text) if text.isdigit() else 0) for text in placed}
-        if all(places.values()) and len(set(places.values())) == len(levels):
-            return [placed[text] for text in sorted(placed, key=places.__getitem__)]
-    if all(_BAND.fullmatch(level) for level in lowered):
-        start = {level: _band_start(level) for level in lowered}
-        if len(set(start.values())) == len(levels):
-            return [lowered[level] for level in sorted(lowered, key=start.__getitem__)]
+    prefixes = {match[1] for match in map(_RANKED.fullmatch, lowered) if match}
+    scales = [dict(zip(scale.split(), itertools.count())).get for scale in WORDS["scales"]]
+    for place_of in (*scales, *[_rank] * (len(prefixes) == 1), _band_start):
+        places: dict[str, Any] = {word: place_of(word) for word in lowered}
+        if None not in places.values() and len(set(places.values())) == len(lowered):
+            return [lowered[word] for word in sorted(places, key=places.__getitem__)]
     return []
 
 
-def _band_start(level: str) -> float:
+def _rank(level: str) -> int | None:
+    """Return the place of a stage, a grade or another number in Arabic or Roman figures."""
+    match = _RANKED.fullmatch(level)
+    if match is None:
+        return None
+    return _ROMAN.get(match[2]) or (int(match[2]) if match[2].isdigit() else 0) or None
+
+
+def _band_start(level: str) -> float | None:
     """Return where a band such as 40-49, <40 or 60+ begins."""
-    numbers = [float(number) for number in re.findall(r"\d+", level)]
-    return numbers[0] - 0.5 if level[0] in "<≤" else numbers[0] + (level[0] in ">≥") / 2
+    if not _BAND.fullmatch(level):
+        return None
+    first = float(re.findall(r"\d+", level)[0])
+    return first - 0.5 if level[0] in "<≤" else first + (level[0] in ">≥") / 2
 
 
 def _feature(column: pd.Series, about: Column) -> pd.Series:
     if about.disguise:
         written = column.dropna().unique()
         column = column.map({value: plain_number(value, about.disguise) for value in written})
-    present = column.dropna()
-    values = list(present.unique())
+    values = list(column.dropna().unique())
     if about.notation:
         as_number = dict(zip(values, _numbers(values, about.notation), strict=True))
         return column.map(as_number).astype(float)
-    if about.kind == "ordinal":
-        rank = {_folded(level): float(i) for i, level in enumerate(about.levels)}
-        return column.map({v: rank[_folded(v)] for v in values}).astype(float)
-    known = {_folded(level): level for level in about.levels}
-    return column.map({v: known[_folded(v)] for v in values})
+    ranked = about.kind == "ordinal"
+    known = {_folded(level): place if ranked else level for place, level in enumerate(about.levels)}
+    made = column.map({value: known[_folded(value)] for value in values})
+    return made.astype(float) if ranked else made
 
 
 def misfits(column: pd.Series, about: Column) -> Iterator[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from pvf.select.columns import FEATURES, NO_FEATURES, Column, feature_frame, gue
 from pvf.select.columns_file import parse_kinds, read_columns, without_guesses
 from pvf.select.csv_table import closest, read_csv_table
 from pvf.select.sentences import WORDS, TableError, fault, refuse_all, sentence
+from pvf.select.settings import Cells, Reading
 
 #: Patients that the smaller class must have.
 FEWEST_CASES = 10
@@ -140,15 +141,8 @@ def load_own_data(
     path: str | Path,
     target: Any,
     *,
-    positive: Any = None,
-    kinds: Any = None,
-    drop: Any = (),
-    columns_file: str | Path | None = None,
-    group: Any = None,
-    decimal: str | None = None,
-    censored: str = "limit",
     fits: Callable[[int, int], None] | None = None,
-    **dialect: Any,
+    **given: Any,
 ) -> OwnData:
     """Read a CSV with an outcome, and refuse what no choice of a model could be based on.
 
@@ -158,31 +152,11 @@ def load_own_data(
         The CSV file, with a header.
     target : str
         Column of the outcome, which has two values.
-    positive : str, number or bool, optional
-        The outcome's value that is a case. Needed unless the values say so themselves, as 0 and 1
-        or no and yes do. Of more than two values all others count as none. False and True, which
-        YAML makes of no and yes, stand for these where the outcome has them.
-    kinds : mapping, str or sequence of str, optional
-        Kinds of columns that overrule the guess; see `parse_kinds` and `guess_columns`. A column
-        whose kind is given is not checked for being a copy of the outcome.
-    drop : str or sequence of str
-        Columns to leave out.
-    columns_file : path-like, optional
-        Kinds of columns as `pvf.select.columns_file.columns_as_toml` writes them; those that are
-        not what is guessed count as given, where ``kinds`` says nothing else.
-    group : str, optional
-        The column that says whose row each is; ``"none"`` where every row is a person of its own.
-        By default an identifier that repeats, found by its name or values.
-    decimal : {".", ","}, optional
-        As in `pvf.select.columns.guess_columns`.
-    censored : {"limit", "half", "sqrt2"}, default="limit"
-        As in `pvf.select.columns.guess_columns`.
     fits : callable, optional
         Called with the numbers of lines and of columns that are left in while no line has been
         read; it raises TableError where these are too many.
-    **dialect
-        ``separator``, ``encoding``, ``missing`` and ``missing_spellings``, as in
-        `pvf.select.csv_table.read_csv_table`.
+    **given
+        The attributes of `pvf.select.settings.Reading`.
 
     Returns
     -------
@@ -196,25 +170,29 @@ def load_own_data(
         copies the outcome; no column is left to predict from. All faults of the outcome and of the
         columns are listed at once.
     """
-    listed, kinds = read_columns(columns_file) if columns_file else {}, parse_kinds(kinds or {})
-    drop = [drop] if isinstance(drop, str | int | float) else list(drop or ())
+    said = Reading(**given)
+    listed = read_columns(said.columns_file) if said.columns_file else {}
+    kinds = parse_kinds(said.kinds or {})
+    drop = [said.drop] if isinstance(said.drop, str | int | float) else list(said.drop or ())
+    cells = {one.name: getattr(said, one.name) for one in fields(Cells)}
+    reading = {name: cells.pop(name) for name in ("decimal", "censored")}
     if fits is not None:
         out = _left_out(target, drop, listed | kinds)
-        dialect["fits"] = lambda n_lines, names: fits(n_lines, len({*names} - out))
-    table = read_csv_table(path, **dialect)
+        cells["fits"] = lambda n_lines, names: fits(n_lines, len({*names} - out))
+    table = read_csv_table(path, **cells)
     frame = table.frame
-    reading = dict[str, Any](decimal=decimal, censored=censored, separator=table.separator)
-    given = without_guesses(frame, listed, **reading)
-    given.pop(_squeezed(target), None)  # the file lists all columns
-    target, reading["kinds"] = _named(frame, target, given | kinds, drop, group)
-    y, positive, target_notes = _outcome_or_faults(frame, target, positive, reading)
+    reading["separator"] = table.separator
+    listed = without_guesses(frame, listed, **reading)
+    listed.pop(_squeezed(target), None)  # the file lists all columns
+    target, reading["kinds"] = _named(frame, target, listed | kinds, drop, said.group)
+    y, positive, target_notes = _outcome_or_faults(frame, target, said.positive, reading)
     faults: list[str] = []
     frame, y = frame[y >= 0], y[y >= 0]
     columns = guess_columns(frame.drop(columns=target), **reading, faults=faults)
     frame, y, doubles = _without_doubles(frame, y, columns)
     if doubles:  # the counts are those of the rows that are left
         columns = guess_columns(frame.drop(columns=target), **reading, faults=[])
-    group, persons = _persons(frame, columns, group)
+    group, persons = _persons(frame, columns, said.group)
     X = feature_frame(frame, columns)
     faults += [*_few(y, persons, target, positive), *_no_feature(X, columns, target)]
     refuse_all([*faults, *_copies(X, y, target, [c for c in columns if c.guessed])])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pvf.select.in_words import columns_looked_at, cut_off, model_in_words, worked_person
 from pvf.select.read import Caution
 from pvf.select.sentences import paragraphs, sentence
-from pvf.select.splits import RULES
+from pvf.select.settings import RULES
 
 if TYPE_CHECKING:
     from pvf.select.choose import Selection

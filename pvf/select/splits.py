@@ -30,10 +30,8 @@ from pvf.select.candidates import make_pool, strongest_alone
 from pvf.select.columns import Column
 from pvf.select.read import OwnData
 from pvf.select.sentences import fault
-from pvf.validation import PerturbationValidationResult, perturbation_validation
+from pvf.validation import perturbation_validation
 
-#: The rules that select, in the order of tables and figures.
-RULES = ("traditional", "PVF", "PMV")
 #: What scikit-learn takes as a seed.
 LARGEST_SEED = 2**32 - 1
 
@@ -188,12 +186,12 @@ class OneSplit:
     Attributes
     ----------
     parts : Parts
-    scores : dict of float to ndarray of shape (n_models, n_sets)
+    scores : dict of float to DataFrame of shape (n_models, n_sets)
         For each noise level the scores on perturbed validation sets.
     table : DataFrame
         ``traditional``, ``PVF``, ``PMV``: the rules' scores; ``loss``: log-loss on the validation
         part, outcomes weighing the same, NaN without probabilities.
-    ranks, flags : ndarray of shape (n_models, n_test)
+    ranks, flags : DataFrame of shape (n_models, n_test)
         Scores and labels of the test part.
     simplest : str
         The column that is best alone in the training rows.
@@ -204,10 +202,10 @@ class OneSplit:
     """
 
     parts: Parts
-    scores: dict[float, NDArray[np.float64]]
+    scores: dict[float, pd.DataFrame]
     table: pd.DataFrame
-    ranks: NDArray[np.float64]
-    flags: NDArray[np.bool_]
+    ranks: pd.DataFrame
+    flags: pd.DataFrame
     simplest: str
     simplest_ranks: NDArray[np.float64]
     simplest_flags: NDArray[np.bool_]
@@ -230,67 +228,47 @@ def one_split(data: OwnData, parts: Parts, settings: Mapping[str, Any], *, seed:
     -------
     OneSplit
     """
-    (X, y), (X_val, y_val) = (
-        (data.X.iloc[rows], data.y[rows]) for rows in (parts.train, parts.validation)
+    (X, y), (X_val, y_val), (X_test, _) = (
+        (data.X.iloc[rows], data.y[rows]) for rows in (parts.train, parts.validation, parts.test)
     )
-    X_test = data.X.iloc[parts.test]
+    changes = {name: settings[name] for name in ("change_probability", "shift_decay")}
+    validating = {name: settings[name] for name in ("n_sets", "n_replicas", "aggregate")}
+    levels = {"noise_levels": pmv_levels(y), "n_repeats": settings["n_repeats"]}
     with threadpool_limits(limits=1):  # sums run in another order on more threads
         pool = make_pool(settings["pool"], data.features, X, y, seed=settings["seed"])
         models, left_out = fitted(pool, X, y)
         by_sigma = {
-            level: _perturbed(models, X_val, y_val, X, data.features, settings, level, seed)
-            for level in settings["sigmas"]
+            sigma: perturbation_validation(
+                models,
+                X_val,
+                y_val,
+                perturbation=perturbation_of(data.features, X, sigma=sigma, **changes),
+                scoring=intervention_efficiency_scorer(settings["capacity"]),
+                **validating,
+                random_state=seed,
+                n_jobs=1,
+            )
+            for sigma in settings["sigmas"]
         }
-        scorer = pmv_scorer(
-            noise_levels=pmv_levels(y), n_repeats=settings["n_repeats"], random_state=seed
-        )
-        main = by_sigma[settings["sigma"]]
-        table = pd.DataFrame(
-            {
-                "traditional": main.unperturbed,
-                "PVF": main.aggregated,
-                "PMV": [scorer(pool[name], X, y) for name in models],
-                "loss": [_loss(model, X_val, y_val) for model in models.values()],
-            },
-            index=pd.Index(main.names, name="model"),
-        )
+        slope, main = pmv_scorer(**levels, random_state=seed), by_sigma[settings["sigma"]]
+        index = pd.Index(main.names, name="model")
+        table = {
+            "traditional": main.unperturbed,
+            "PVF": main.aggregated,
+            "PMV": [slope(pool[name], X, y) for name in models],
+            "loss": [_loss(model, X_val, y_val) for model in models.values()],
+        }
         simplest, alone = strongest_alone(data.features, X, y)
     return OneSplit(
         parts=parts,
-        scores={level: one.scores for level, one in by_sigma.items()},  # type: ignore[misc]
-        table=table,
-        ranks=np.array([score_of(model, X_test) for model in models.values()]),
-        flags=np.array([np.asarray(model.predict(X_test)) == 1 for model in models.values()]),
+        scores={sigma: pd.DataFrame(one.scores, index) for sigma, one in by_sigma.items()},
+        table=pd.DataFrame(table, index),
+        ranks=pd.DataFrame([score_of(model, X_test) for model in models.values()], index),
+        flags=pd.DataFrame([flagged(model, X_test) for model in models.values()], index),
         simplest=simplest,
         simplest_ranks=score_of(alone, X_test),
-        simplest_flags=np.asarray(alone.predict(X_test)) == 1,
+        simplest_flags=flagged(alone, X_test),
         left_out=left_out,
-    )
-
-
-def _perturbed(
-    models: Mapping[str, Any],
-    X: pd.DataFrame,
-    y: NDArray[Any],
-    X_train: pd.DataFrame,
-    features: Any,
-    settings: Mapping[str, Any],
-    sigma: float,
-    seed: int,
-) -> PerturbationValidationResult:
-    """Score the models on perturbed validation patients."""
-    changes = {name: settings[name] for name in ("change_probability", "shift_decay")}
-    return perturbation_validation(
-        models,
-        X,
-        y,
-        perturbation=perturbation_of(features, X_train, sigma=sigma, **changes),
-        scoring=intervention_efficiency_scorer(settings["capacity"]),
-        n_sets=settings["n_sets"],
-        n_replicas=settings["n_replicas"],
-        aggregate=settings["aggregate"],
-        random_state=seed,
-        n_jobs=1,
     )
 
 
@@ -335,7 +313,12 @@ def score_of(model: Any, X: pd.DataFrame) -> NDArray[np.float64]:
         return np.asarray(model.predict_proba(X), dtype=float)[:, 1]
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(X), dtype=float)
-    return (np.asarray(model.predict(X)) == 1).astype(float)
+    return flagged(model, X).astype(float)
+
+
+def flagged(model: Any, X: pd.DataFrame) -> NDArray[np.bool_]:
+    """Return which rows a model labels as cases."""
+    return np.asarray(model.predict(X)) == 1
 
 
 def pmv_levels(y: NDArray[np.intp]) -> list[float]:

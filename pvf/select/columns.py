@@ -141,7 +141,7 @@ def guess_columns(
     decimal: str | None = None,
     separator: str = ",",
     censored: str = "limit",
-    faults: list[str] | None = None,
+    faults: dict[str, str] | None = None,
 ) -> list[Column]:
     """Guess what kind each column of text is.
 
@@ -159,8 +159,8 @@ def guess_columns(
     censored : {"limit", "half", "sqrt2"}, default="limit"
         What a value below a limit, such as <0.01, is read as: the limit, half of it, or the limit
         by √2. A value above one, such as >90, is always read as the limit.
-    faults : list of str, optional
-        Takes what would be raised for a column; the column is left out.
+    faults : dict of str to str, optional
+        Takes what would be raised, by column; a column that cannot be read is left out.
 
     Returns
     -------
@@ -194,17 +194,17 @@ def guess_columns(
         raise TableError(f"decimal must be '.' or ',', got {decimal!r}.")
     if censored not in CENSORED:
         raise TableError(f"censored is {censored!r}; it takes {', '.join(CENSORED)}.")
-    columns, found = [], []
+    columns, found = [], {}
     for name in frame.columns:
         try:
             columns.append(_guess(frame[name], given.get(name), decimal, separator, censored))
         except TableError as error:
-            found.append(str(error))
-    found += _in_mixed_notation(frame, columns, decimal)
+            found[str(name)] = str(error)
+    found |= _in_mixed_notation(frame, columns, decimal)
     if faults is None:
-        refuse_all(found)
+        refuse_all(list(found.values()))
     else:
-        faults += found
+        faults |= found
     return columns
 
 
@@ -274,9 +274,10 @@ def _guess(
     )
     if given is not None:
         return _as_given(base, given, counts, notation)
-    return _first_that_holds(base, _simple_rules(base, counts)) or (
-        _guess_numbers(base, column, counts, notation) if notation else _guess_text(base, counts)
-    )
+    of_kind = _of_numbers(base, column, counts, notation) if notation else _of_text(base, counts)
+    rules = itertools.chain(_for_all(base, counts), of_kind)
+    _, kind, why, kept = next(rule for rule in rules if rule[0])
+    return replace(base, kind=kind, why=why, **kept)
 
 
 #: Codes of this many different values at least are taken for persons where each has some rows.
@@ -285,12 +286,7 @@ FEWEST_PERSONS = 20
 _Rule = tuple[Any, str, str, dict[str, Any]]
 
 
-def _first_that_holds(base: Column, rules: Sequence[_Rule]) -> Column | None:
-    taken = (replace(base, kind=kind, why=why, **kept) for holds, kind, why, kept in rules if holds)
-    return next(taken, None)
-
-
-def _simple_rules(base: Column, counts: pd.Series) -> list[_Rule]:
+def _for_all(base: Column, counts: pd.Series) -> list[_Rule]:
     """Return the rules for what is left out whether or not it is a number."""
     values = list(counts.index)
     eight = _DATE_NAME.search(base.name.lower()) and _all(_EIGHT_DIGITS, values)
@@ -307,9 +303,9 @@ def _simple_rules(base: Column, counts: pd.Series) -> list[_Rule]:
     ]
 
 
-def _guess_numbers(
+def _of_numbers(
     base: Column, column: pd.Series, counts: pd.Series, notation: str
-) -> Column | None:
+) -> Iterator[_Rule]:
     numbers = _finite(base.name, list(counts.index), notation)
     n_values, n_rows = len(numbers), int(counts.sum())
     whole = bool(np.all(numbers == np.round(numbers)))
@@ -322,17 +318,14 @@ def _guess_numbers(
     by_name = "whole numbers named like an identifier"
     codes, ranks = f"{n_values} codes, by its name", f"whole numbers with {n_values} values"
     why = {"dot": "numbers", "comma": "numbers with a decimal comma"}[notation]
-    return _first_that_holds(
-        base,
-        [
-            (n_values == 2, "nominal", "two values", _levels(counts)),
-            (counting, "identifier", counting, {}),
-            (named and n_values > MOST_ORDINAL, "identifier", by_name, {}),
-            (few and named, "nominal", codes, levels),
-            (few, "ordinal", f"{ranks}; numeric if you say so", levels),
-            (True, "numeric", why + base.disguise.in_words(), {"notation": notation}),
-        ],
-    )
+    yield from [
+        (n_values == 2, "nominal", "two values", _levels(counts)),
+        (counting, "identifier", counting, {}),
+        (named and n_values > MOST_ORDINAL, "identifier", by_name, {}),
+        (few and named, "nominal", codes, levels),
+        (few, "ordinal", f"{ranks}; numeric if you say so", levels),
+        (True, "numeric", why + base.disguise.in_words(), {"notation": notation}),
+    ]
 
 
 def _counts_rows(numbers: NDArray[np.float64]) -> str:
@@ -349,7 +342,7 @@ def _counts_rows(numbers: NDArray[np.float64]) -> str:
     return "counts persons, with several rows for some" if runs else ""
 
 
-def _guess_text(base: Column, counts: pd.Series) -> Column | None:
+def _of_text(base: Column, counts: pd.Series) -> Iterator[_Rule]:
     _refuse_nearly_numbers(base.name, counts)
     values, n_rows = list(counts.index), int(counts.sum())
     kept, named = _levels(counts), _named_id(base.name)
@@ -367,17 +360,14 @@ def _guess_text(base: Column, counts: pd.Series) -> Column | None:
     two = f"two numbers in one cell, such as {values[0]!r}; make two columns of it"
     many = f"text with {len(values)} values, too many to learn from {n_rows} rows"
     ranked = f"levels with an order of their own: {' < '.join(order)}"
-    return _first_that_holds(
-        base,
-        [
-            (order, "ordinal", ranked, {**kept, "levels": tuple(order)}),
-            (few, "nominal" if n_levels > 1 else "constant", said, kept),
-            (pairs, "text", two, {}),
-            (own_code, "identifier", "nearly every row has a code of its own", {}),
-            (coded, "identifier", "codes that repeat, one for each of some rows", {}),
-            (True, "text", many if one_word else "free text", {}),
-        ],
-    )
+    yield from [
+        (order, "ordinal", ranked, {**kept, "levels": tuple(order)}),
+        (few, "nominal" if n_levels > 1 else "constant", said, kept),
+        (pairs, "text", two, {}),
+        (own_code, "identifier", "nearly every row has a code of its own", {}),
+        (coded, "identifier", "codes that repeat, one for each of some rows", {}),
+        (True, "text", many if one_word else "free text", {}),
+    ]
 
 
 def _named_id(name: str) -> bool:
@@ -395,7 +385,7 @@ def _as_given(base: Column, given: Any, counts: pd.Series, notation: str) -> Col
     if given in NO_FEATURES:
         return taken()
     if len(values) < 2:
-        _, _, why, _ = _simple_rules(base, counts)[0]
+        _, _, why, _ = _for_all(base, counts)[0]
         raise TableError(f"Column {name!r} has {why}; as {given} it takes two or more.")
     if given == "nominal":
         return taken(**_levels(counts))
@@ -453,31 +443,26 @@ def _notation(name: str, values: list[str], decimal: str | None, separator: str)
         return ""
     if decimal is None and separator == ";" and any("," in value for value in finite):
         decimal = ","
-    as_dot = all(_is_in("dot", value) for value in finite)
-    as_comma = all(_is_in("comma", value) for value in finite)
+    able = [notation for notation in _PLAIN if all(_is_in(notation, value) for value in finite)]
     if decimal is not None:
-        return {".": "dot" if as_dot else "", ",": "comma" if as_comma else ""}[decimal]
-    if _all(_PLAIN["dot"], finite):
-        return "dot"
-    if as_dot and as_comma:
+        return "".join({*able} & {{".": "dot", ",": "comma"}[decimal]})
+    if len(able) == 2 and not _all(_PLAIN["dot"], finite):
         either = next(value for value in finite if "," in value)
         raise fault("either_notation", name=name, value=either)
-    return "dot" if as_dot else "comma" if as_comma else ""
+    return able[0] if able else ""
 
 
 def _in_mixed_notation(
     frame: pd.DataFrame, columns: Sequence[Column], decimal: str | None
-) -> Iterator[str]:
+) -> dict[str, str]:
     """Refuse 1.234 where another column has decimal commas: it may be a thousand."""
     comma = [column.name for column in columns if column.notation == "comma"]
-    if decimal is not None or not comma:
-        return
-    for column in columns:
-        values = frame[column.name].dropna().unique()
-        if column.notation == "dot" and any("." in value for value in values):
-            dotted = [value for value in values if "." in value]
-            if all(_EITHER_DOT.fullmatch(value) for value in dotted):
-                yield sentence("thousand", name=column.name, value=dotted[0], other=comma[0])
+    faults = {}
+    for name in [column.name for column in columns if column.notation == "dot" and comma]:
+        dotted = [value for value in frame[name].dropna().unique() if "." in value]
+        if decimal is None and dotted and _all(_EITHER_DOT, dotted):
+            faults[name] = sentence("thousand", name=name, value=dotted[0], other=comma[0])
+    return faults
 
 
 def _numbers(values: Sequence[str], notation: str) -> NDArray[np.float64]:
@@ -540,7 +525,9 @@ def _own_order(levels: Sequence[str]) -> list[str]:
         return []
     lowered = {_folded(level): level for level in levels}
     prefixes = {match[1] for match in map(_RANKED.fullmatch, lowered) if match}
-    scales = [dict(zip(scale.split(), itertools.count())).get for scale in WORDS["scales"]]
+    scales: list[Any] = [
+        dict(zip(scale.split(), itertools.count())).get for scale in WORDS["scales"]
+    ]
     for place_of in (*scales, *[_rank] * (len(prefixes) == 1), _band_start):
         places: dict[str, Any] = {word: place_of(word) for word in lowered}
         if None not in places.values() and len(set(places.values())) == len(lowered):

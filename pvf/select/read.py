@@ -21,14 +21,16 @@ from scipy.stats import rankdata
 
 from pvf.select.columns import FEATURES, NO_FEATURES, Column, feature_frame, guess_columns
 from pvf.select.columns_file import parse_kinds, read_columns, without_guesses
-from pvf.select.csv_table import closest, read_csv_table
-from pvf.select.sentences import WORDS, TableError, fault, refuse_all, sentence
+from pvf.select.csv_table import CsvTable, closest, read_csv_table
+from pvf.select.sentences import WORDS, TableError, fault, paragraphs, refuse_all, sentence
 from pvf.select.settings import Cells, Reading
 
 #: Patients that the smaller class must have.
 FEWEST_CASES = 10
 #: Feature columns that tell the classes apart this well are named as possible leaks.
 SUSPICIOUS_AUC = 0.98
+#: Numbers that often stand for a missing value.
+CODES_OF_MISSING = (-9, -99, -999, -9999, 999, 9999)
 #: What a caution does to a recommendation.
 WEIGHTS = ("forbids", "weakens", "informs")
 #: Names of columns that say whose row it is.
@@ -171,31 +173,27 @@ def load_own_data(
         columns are listed at once.
     """
     said = Reading(**given)
-    listed = read_columns(said.columns_file) if said.columns_file else {}
-    kinds = parse_kinds(said.kinds or {})
-    drop = [said.drop] if isinstance(said.drop, str | int | float) else list(said.drop or ())
-    cells = {one.name: getattr(said, one.name) for one in fields(Cells)}
-    reading = {name: cells.pop(name) for name in ("decimal", "censored")}
-    if fits is not None:
-        out = _left_out(target, drop, listed | kinds)
-        cells["fits"] = lambda n_lines, names: fits(n_lines, len({*names} - out))
-    table = read_csv_table(path, **cells)
+    table, target, reading = _read(path, target, said, fits)
     frame = table.frame
-    reading["separator"] = table.separator
-    listed = without_guesses(frame, listed, **reading)
-    listed.pop(_squeezed(target), None)  # the file lists all columns
-    target, reading["kinds"] = _named(frame, target, listed | kinds, drop, said.group)
-    y, positive, target_notes = _outcome_or_faults(frame, target, said.positive, reading)
-    faults: list[str] = []
+    faults: dict[str, str] = {}
+    try:
+        y, positive, notes = _outcome(frame[target], said.positive)
+    except TableError as error:
+        guess_columns(frame.drop(columns=target), **reading, faults=faults)
+        refuse_all([str(error), *faults.values()])
     frame, y = frame[y >= 0], y[y >= 0]
     columns = guess_columns(frame.drop(columns=target), **reading, faults=faults)
-    frame, y, doubles = _without_doubles(frame, y, columns)
-    if doubles:  # the counts are those of the rows that are left
-        columns = guess_columns(frame.drop(columns=target), **reading, faults=[])
+    again = _doubles(frame, columns)
+    if again.any():  # the counts are those of the rows that are left
+        notes += paragraphs("doubles", lines=[*frame.index[again]])
+        frame, y = frame[~again], y[~again]
+        columns = guess_columns(frame.drop(columns=target), **reading, faults={})
     group, persons = _persons(frame, columns, said.group)
     X = feature_frame(frame, columns)
-    faults += [*_few(y, persons, target, positive), *_no_feature(X, columns, target)]
-    refuse_all([*faults, *_copies(X, y, target, [c for c in columns if c.guessed])])
+    apart = {name: (separation(X[name], y), _apart(y, X[name].isna())) for name in X}
+    few = [*_few(y, persons, target, positive), *_no_feature(X, columns, target)]
+    refuse_all([*faults.values(), *few, *_copies(columns, apart, target)])
+    cautions = _cautions(X, y, columns, apart, group)
     return OwnData(
         name=Path(path).name,
         sha256=table.sha256,
@@ -204,45 +202,57 @@ def load_own_data(
         columns=tuple(columns),
         target=target,
         positive=positive,
-        notes=(*table.notes, *target_notes, *doubles),
-        warnings=tuple(sorted(_cautions(frame, X, y, columns, group), key=attrgetter("rank"))),
+        notes=(*table.notes, *notes),
+        warnings=tuple(sorted(cautions, key=attrgetter("rank"))),
         missing=table.missing,
         persons=persons,
         group=group,
     )
 
 
-def _left_out(target: Any, drop: Sequence[Any], kinds: Mapping[str, Any]) -> set[str]:
-    """Return the names of the columns that are said to be no feature."""
-    told: dict[Any, Any] = dict.fromkeys((*drop, target), "ignored")
-    told |= kinds
-    return {_squeezed(name) for name, kind in told.items() if kind in NO_FEATURES}
+def _read(
+    path: str | Path, target: Any, said: Reading, fits: Callable[[int, int], None] | None
+) -> tuple[CsvTable, str, dict[str, Any]]:
+    """Return the file, the target's name, and what `guess_columns` takes beside the table."""
+    listed = read_columns(said.columns_file) if said.columns_file else {}
+    kinds = parse_kinds(said.kinds or {})
+    drop = [said.drop] if isinstance(said.drop, str | int | float) else list(said.drop or ())
+    cells = {one.name: getattr(said, one.name) for one in fields(Cells)}
+    reading = {name: cells.pop(name) for name in ("decimal", "censored")}
+    if fits is not None:
+        told: dict[Any, Any] = dict.fromkeys((*drop, target), "ignored") | listed | kinds
+        out = {_squeezed(name) for name, kind in told.items() if kind in NO_FEATURES}
+        cells["fits"] = lambda n_lines, names: fits(n_lines, len({*names} - out))
+    table = read_csv_table(path, **cells)
+    frame, reading["separator"] = table.frame, table.separator
+    listed = without_guesses(frame, listed, **reading)
+    listed.pop(_squeezed(target), None)  # the file lists all columns
+    target, reading["kinds"] = _named(frame, target, listed | kinds, drop, said.group)
+    return table, target, reading
 
 
 def _named(
-    frame: pd.DataFrame, target: Any, kinds: Mapping[str, Any], drop: Any, group: Any
+    frame: pd.DataFrame, target: Any, kinds: Mapping[str, Any], drop: Sequence[Any], group: Any
 ) -> tuple[str, dict[str, Any]]:
     """Return the target's name and the given kinds; refuse all names that no column has."""
     if isinstance(target, bool) or not isinstance(target, str | int | float):
         raise TableError(f"target must be a column's name, got {target!r}.")
-    target, faults = _squeezed(target), []
-    if target not in frame.columns:
-        faults.append(f"target {target!r} is no column; {closest(target, frame.columns)}.")
-    faults += [
-        f"drop names column {name!r}; {closest(str(name), frame.columns)}."
-        for name in drop
-        if _squeezed(name) not in frame.columns
-    ]
+    target, known = _squeezed(target), set(frame.columns)
     given: dict[str, Any] = {_squeezed(name): kind for name, kind in kinds.items()}
-    faults += [
-        f"kinds names column {name!r}; {closest(name, frame.columns)}."
-        for name in given
-        if name not in frame.columns
+    asked = {
+        "target {!r} is no column": [target],
+        "drop names column {!r}": drop,
+        "kinds names column {!r}": given,
+        "group names column {!r}": [] if group is None or _squeezed(group) == "none" else [group],
+    }
+    faults = [
+        f"{said.format(name)}; {closest(_squeezed(name), frame.columns)}."
+        for said, names in asked.items()
+        for name in names
+        if _squeezed(name) not in known
     ]
-    if group is not None and _squeezed(group) in frame.columns:
+    if group is not None and _squeezed(group) in known:
         given.setdefault(_squeezed(group), "identifier")
-    elif group is not None and _squeezed(group) != "none":
-        faults.append(f"group names column {group!r}; {closest(_squeezed(group), frame.columns)}.")
     given |= {_squeezed(name): "ignored" for name in drop}
     if target in given:
         faults.append(f"column {target!r} is the target; it takes no kind.")
@@ -254,16 +264,11 @@ def _persons(
     frame: pd.DataFrame, columns: Sequence[Column], group: Any
 ) -> tuple[str, NDArray[np.intp] | None]:
     """Return the column that says whose row each is, and the persons' numbers; "" where none."""
-    if group is not None and _squeezed(group) == "none" and "none" not in frame.columns:
+    name = "" if group is None else _squeezed(group)
+    if name == "none" and name not in frame.columns:
         return "", None
-    if group is not None:
-        name = _squeezed(group)
-    else:
-        repeating = [
-            column
-            for column in columns
-            if column.kind == "identifier" and column.n_values < len(frame) - column.n_missing
-        ]
+    if not name:
+        repeating = [column for column in columns if _repeats(column, len(frame))]
         if not repeating:
             return "", None
         # Persons stand above visits and samples, so of several the one with the fewest values,
@@ -281,52 +286,31 @@ def _squeezed(name: Any) -> str:
     return " ".join(str(name).split())
 
 
-def _outcome_or_faults(
-    frame: pd.DataFrame, target: str, positive: Any, reading: Mapping[str, Any]
-) -> tuple[NDArray[np.intp], str, tuple[str, ...]]:
-    """Return `_outcome`, or tell its fault together with those of the columns."""
-    try:
-        return _outcome(frame[target], positive)
-    except TableError as error:
-        faults = [str(error)]
-        guess_columns(frame.drop(columns=target), **reading, faults=faults)
-        refuse_all(faults)
-        raise
-
-
-def _outcome(column: pd.Series, positive: Any) -> tuple[NDArray[np.intp], str, tuple[str, ...]]:
+def _outcome(column: pd.Series, positive: Any) -> tuple[NDArray[np.intp], str, list[str]]:
     """Return 1 and 0 (-1 where missing), the positive value, and notes."""
-    name = column.name
+    name, n_gone = column.name, int(column.isna().sum())
     folded = column.str.lower().where(column.notna())
     counts = folded.value_counts()
+    typed = {value: str(column[folded == value].mode()[0]) for value in counts.index[:7]}
     if len(counts) < 2:
         what = f"only {column.dropna().iloc[0]!r}" if len(counts) else "no value"
-        raise fault("one_outcome", name=name, what=what, n_gone=int(column.isna().sum()))
-    typed = {value: str(column[folded == value].mode()[0]) for value in counts.index[:7]}
+        raise fault("one_outcome", name=name, what=what, n_gone=n_gone)
     shown = ", ".join(f"{typed[value]!r} ({n})" for value, n in counts.head(6).items())
     shown += f" and {len(counts) - 6} more" if len(counts) > 6 else ""
-    if positive is None:
-        if len(counts) > 2:
-            numbers = pd.to_numeric(folded, errors="coerce").notna().sum() == counts.sum()
-            hint = (
-                "make a yes/no outcome of it" if numbers and len(counts) > 10 else "name the case"
-            )
-            raise fault("many_outcomes", name=name, n=len(counts), shown=shown, hint=hint)
-        case = _obvious_case(tuple(counts.index))
-        if case is None:
-            value = typed[counts.index[-1]]
-            raise fault("which_case", name=name, shown=shown, value=value)
-    else:
+    if positive is not None:
         case = _as_written(positive, list(counts.index))
         if case is None:
             raise TableError(f"positive is {positive!r}, which target {name!r} lacks: {shown}.")
+    elif len(counts) > 2:
+        numbers = len(counts) > 10 and pd.to_numeric(counts.index, errors="coerce").notna().all()
+        raise fault("many_outcomes", name=name, n=len(counts), shown=shown, numbers=numbers)
+    else:
+        case = _obvious_case(tuple(counts.index))
+        if case is None:
+            raise fault("which_case", name=name, shown=shown, value=typed[counts.index[-1]])
     y = np.where(folded.isna(), -1, folded == case).astype(np.intp)
-    notes = []
-    if (y < 0).any():
-        notes.append(f"{int((y < 0).sum())} rows without an outcome were left out.")
-    if len(counts) > 2:
-        notes.append(f"The outcome has {len(counts)} values; all but {case!r} count as no case.")
-    return y, str(column[folded == case].mode()[0]), tuple(notes)
+    notes = paragraphs("outcome", n_gone=n_gone, n=len(counts), case=case)
+    return y, str(column[folded == case].mode()[0]), notes
 
 
 #: What YAML and papermill read as False and True.
@@ -336,15 +320,12 @@ _BOOLEAN = {False: ("false", "no", "n", "off", "0"), True: ("true", "yes", "y", 
 def _as_written(positive: Any, values: Sequence[str]) -> str | None:
     """Return which of the outcome's values is meant by what a reader gave, or None."""
     asked = _BOOLEAN[positive] if isinstance(positive, bool) else (str(positive).strip().lower(),)
+    as_written = [text for text in asked if text in values]
+    numbers = pd.to_numeric(pd.Series(values), errors="coerce")
     for text in asked:
-        if text in values:
-            return text
-    for text in asked:
-        as_number = pd.to_numeric(text, errors="coerce")
-        same = [v for v in values if pd.to_numeric(v, errors="coerce") == as_number]
-        if len(same) == 1:
-            return same[0]
-    return None
+        same = np.flatnonzero(numbers == pd.to_numeric(text, errors="coerce"))
+        as_written += [values[same[0]]] if len(same) == 1 else []
+    return as_written[0] if as_written else None
 
 
 def _obvious_case(values: tuple[str, ...]) -> str | None:
@@ -357,18 +338,10 @@ def _obvious_case(values: tuple[str, ...]) -> str | None:
     return None
 
 
-def _without_doubles(
-    frame: pd.DataFrame, y: NDArray[np.intp], columns: Sequence[Column]
-) -> tuple[pd.DataFrame, NDArray[np.intp], list[str]]:
-    """Drop lines that repeat another one with its identifier: the same record twice."""
-    if not any(column.kind == "identifier" for column in columns):
-        return frame, y, []
-    again = frame.duplicated().to_numpy()
-    if not again.any():
-        return frame, y, []
-    lines = ", ".join(map(str, frame.index[again][:3]))
-    note = f"{int(again.sum())} rows that repeat another one were left out (line {lines}"
-    return frame[~again], y[~again], [note + (", ...)." if again.sum() > 3 else ").")]
+def _doubles(frame: pd.DataFrame, columns: Sequence[Column]) -> NDArray[np.bool_]:
+    """Return which lines repeat another one with its identifier: the same record twice."""
+    known = any(column.kind == "identifier" for column in columns)
+    return frame.duplicated().to_numpy() if known else np.zeros(len(frame), dtype=bool)
 
 
 def _few(
@@ -397,67 +370,54 @@ def separation(column: pd.Series, y: NDArray[np.intp]) -> float:
     """
     if column.dtype.kind == "f" and column.nunique() > 2:
         seen = column.notna().to_numpy()
-        if len(np.unique(y[seen])) < 2:
-            return 0.5
-        auc = _auc(y[seen], column[seen])
-        return max(auc, 1 - auc)
+        return _apart(y[seen], column[seen])
     levels = column.astype(object).where(column.notna(), "(missing)").astype(str)
     if levels.nunique() > len(y) / 5:
         return 0.5
-    return _auc(y, pd.Series(y, index=column.index).groupby(levels).transform("mean"))
+    return _apart(y, pd.Series(y, index=column.index).groupby(levels).transform("mean"))
 
 
-def _auc(y: NDArray[np.intp], score: ArrayLike) -> float:
-    """Return the AUC by rank sums; scikit-learn's takes twenty times as long on a short column."""
-    n_cases = int(y.sum())
-    above = float(rankdata(score)[y == 1].sum()) - n_cases * (n_cases + 1) / 2
-    return above / (n_cases * (len(y) - n_cases))
-
-
-def _presence(values: pd.Series, y: NDArray[np.intp]) -> float:
-    """Return how well a column tells the classes apart by being filled in: AUC, 0.5 to 1."""
-    gone = values.isna().to_numpy()
-    if not gone.any() or gone.all():
+def _apart(y: NDArray[np.intp], score: ArrayLike) -> float:
+    """Return the AUC, or 1 less that, by rank sums: scikit-learn's takes twenty times as long."""
+    n_cases, n_others = int(y.sum()), int((1 - y).sum())
+    if not n_cases or not n_others:
         return 0.5
-    auc = _auc(y, gone)
+    above = float(rankdata(score)[y == 1].sum()) - n_cases * (n_cases + 1) / 2
+    auc = above / (n_cases * n_others)
     return max(auc, 1 - auc)
 
 
 def _copies(
-    X: pd.DataFrame, y: NDArray[np.intp], target: str, columns: Sequence[Column]
+    columns: Sequence[Column], apart: Mapping[Any, tuple[float, float]], target: str
 ) -> Iterator[str]:
-    """Refuse columns that give the outcome away."""
+    """Refuse columns that give the outcome away, by their values or by being filled in."""
     for column in columns:
-        if not column.is_feature or len(np.unique(y)) < 2:
-            continue
-        values, name = X[column.name], column.name
-        if separation(values, y) == 1:
-            how = f"copies the target {target!r}"
-            if column.n_values != 2:
-                how = f"separates the outcomes of {target!r} without an error"
-        elif _presence(values, y) == 1:
-            how = f"is filled in exactly for one outcome of the target {target!r}"
-        else:
-            continue
-        yield sentence("gives_away", name=name, how=how, kind=column.kind)
+        values, presence = apart.get(column.name, (0.5, 0.5))
+        if column.guessed and 1 in (values, presence):
+            facts = {"by_values": values == 1, "target": target}
+            yield sentence("gives_away", column=column, **facts)
 
 
 def _cautions(
-    frame: pd.DataFrame,
     X: pd.DataFrame,
     y: NDArray[np.intp],
     columns: Sequence[Column],
+    apart: Mapping[Any, tuple[float, float]],
     group: str,
 ) -> Iterator[Caution]:
     """Say what may spoil the result."""
     for column in columns:
-        if column.kind == "identifier" and column.n_values < len(frame) - column.n_missing:
-            yield _of_repeats(column, len(frame), group)
+        if _repeats(column, len(X)):
+            yield _of_repeats(column, len(X), group)
         if column.is_feature:
-            yield from _of_feature(column, X[column.name], y)
+            yield from _of_feature(column, X[column.name], *apart[column.name])
     n_alike = int(X.assign(**{"\0y": y}).duplicated().sum())
     if n_alike:
         yield Caution(1, sentence("equal_rows", n=n_alike))
+
+
+def _repeats(column: Column, n_rows: int) -> bool:
+    return column.kind == "identifier" and column.n_values < n_rows - column.n_missing
 
 
 def _of_repeats(column: Column, n_rows: int, group: str) -> Caution:
@@ -467,9 +427,10 @@ def _of_repeats(column: Column, n_rows: int, group: str) -> Caution:
     return Caution(1 if group else 0, sentence("repeats", name=name, **facts))
 
 
-def _of_feature(column: Column, values: pd.Series, y: NDArray[np.intp]) -> Iterator[Caution]:
+def _of_feature(
+    column: Column, values: pd.Series, apart: float, presence: float
+) -> Iterator[Caution]:
     name = column.name
-    apart, presence = separation(values, y), _presence(values, y)
     if presence >= SUSPICIOUS_AUC:
         yield Caution(0, sentence("told_by_presence", name=name, auc=presence))
     if apart >= SUSPICIOUS_AUC:
@@ -479,14 +440,9 @@ def _of_feature(column: Column, values: pd.Series, y: NDArray[np.intp]) -> Itera
     share = 100 * values.isna().mean()
     if share > 20:
         yield Caution(2, sentence("gaps", name=name, share=share))
-    codes = [value for value in (-9, -99, -999, -9999, 999, 9999) if (values == value).any()]
-    if codes and column.kind == "numeric" and _is_far(values, codes):
-        yield Caution(1, sentence("code_of_missing", name=name, code=codes[0]))
-
-
-def _is_far(column: pd.Series, codes: Sequence[float]) -> bool:
-    rest = column[~column.isin(codes)].dropna()
-    if rest.empty:
-        return False
-    spread = rest.max() - rest.min()
-    return bool(min(abs(codes[0] - rest.min()), abs(codes[0] - rest.max())) > spread)
+    codes = [value for value in CODES_OF_MISSING if (values == value).any()]
+    rest = values[~values.isin(codes)].dropna()
+    if codes and column.kind == "numeric" and len(rest):
+        low, high = rest.min(), rest.max()
+        if min(abs(codes[0] - low), abs(codes[0] - high)) > high - low:
+            yield Caution(1, sentence("code_of_missing", name=name, code=codes[0]))

@@ -20,7 +20,7 @@ from pvf._cli import SEED, Jobs, PathTo, refuse_outputs, say
 from pvf._outputs import write_whole
 from pvf._text import on_console
 from pvf.select.columns_file import parse_kinds
-from pvf.select.sentences import TableError
+from pvf.select.sentences import TableError, console_lines
 from pvf.select.settings import A_FILE, ABOVE_0, MOST_MINUTES, Cells, Choosing, Dialect, Reading
 
 HELP = tomllib.loads((files("pvf") / "templates" / "options.toml").read_text(encoding="utf-8"))
@@ -71,11 +71,10 @@ def _refuse_without_extras(reports: tuple[Path, ...], saved: Path | None) -> Non
         raise click.UsageError(f"--save {saved.name} needs skops: pip install 'pvf[save]'.")
 
 
-def _option(flag: str, name: str | None = None, **settings: Any) -> Callable[[Any], Any]:
+def _option(flag: str, name: str, **settings: Any) -> Callable[[Any], Any]:
     """Return an option with its help from the file of texts."""
-    name = name or flag.removeprefix("--").replace("-", "_")
-    shown: dict[str, Any] = {"help": HELP.get(name), "show_default": "default" in settings}
-    return click.option(flag, name, **shown, **settings)
+    shown = settings.get("default") not in (None, ())
+    return click.option(flag, name, help=HELP.get(name), show_default=shown, **settings)
 
 
 def _options_of(kind: type, *, without: type | None = None) -> list[Callable[[Any], Any]]:
@@ -83,12 +82,10 @@ def _options_of(kind: type, *, without: type | None = None) -> list[Callable[[An
     known = {one.name for one in fields(without)} if without else set()
     made = []
     for one in fields(kind):
-        told = {"callback": CALLBACKS.get(one.name), **one.metadata}
-        flag = told.pop("flag", "")
-        if one.default not in (None, ()):
-            told["default"] = one.default
-        if flag and one.name not in known:
-            made.append(_option(flag, one.name, **told))
+        told: dict[str, Any] = {"callback": CALLBACKS.get(one.name), **one.metadata}
+        told["default"] = None if one.default == () else one.default
+        if told.get("flag") and one.name not in known:
+            made.append(_option(told.pop("flag"), one.name, **told))
     return made
 
 
@@ -99,11 +96,11 @@ CSV = click.argument("csv", type=PathTo(path_type=Path))
 SELECTING = [
     *_options_of(Choosing),
     _option("--jobs", "n_jobs", default=1, type=Jobs()),
-    _option("--most-minutes", default=MOST_MINUTES, type=ABOVE_0),
+    _option("--most-minutes", "most_minutes", default=MOST_MINUTES, type=ABOVE_0),
 ]
 #: What is written.
 RESULTS = [
-    _option("--dry-run", is_flag=True),
+    _option("--dry-run", "dry_run", is_flag=True),
     _option("--report", "reports", multiple=True, type=A_FILE, callback=REPORT),
     _option("--save", "saved", type=A_FILE, callback=MODEL),
 ]
@@ -126,9 +123,9 @@ def _faults_of_data() -> Iterator[None]:
 
 @click.command(epilog=HELP["epilog"])
 @CSV
-@_option("--target", required=True)
+@_option("--target", "target", required=True)
 @_with(*_options_of(Reading, without=Cells), *SELECTING, *RESULTS, *_options_of(Cells))
-def select(csv: Path, target: str, dry_run: bool, most_minutes: float, **options: Any) -> None:
+def select(csv: Path, target: str, dry_run: bool, **options: Any) -> None:
     """Select a model from your own CSV by three rules, and say what the choice is worth.
 
     The kind of each column is guessed and shown; in each of many splits candidates are fitted on
@@ -149,16 +146,16 @@ def select(csv: Path, target: str, dry_run: bool, most_minutes: float, **options
     sys.path.insert(0, "")  # a pool may lie in the working directory
     reading = {one.name: options.pop(one.name) for one in fields(Reading)}
     with _faults_of_data():
-        shape = {name: options[name] for name in ("pool", "n_splits", "n_jobs")}
-        fits = None if dry_run else partial(refuse_shape, **shape, most_minutes=most_minutes)
+        shape = {name: options[name] for name in ("pool", "n_splits", "n_jobs", "most_minutes")}
+        fits = None if dry_run else partial(refuse_shape, **shape)
         data = load_own_data(csv, target, **reading, fits=fits)
-        _show_columns(data)
+        width = min(max(len(on_console(column.name)) for column in data.columns), _WIDEST)
+        _tell("table_on_console", data=data, width=width, dry_run=dry_run)
         if dry_run:
-            for caution in data.warnings:
-                say(f"  {caution.weight}: {caution.text}")
             return
-        selection = select_model(data, **options, most_minutes=most_minutes)
-    _show_recommendation(selection)
+        selection = select_model(data, **options)
+    say("")
+    _tell("recommendation_on_console", said=selection.recommendation)
     _write(selection, reports, saved)
 
 
@@ -179,8 +176,9 @@ def _write(selection: Any, reports: tuple[Path, ...], saved: Path | None) -> Non
     from pvf.select.saved import save_model  # noqa: PLC0415
 
     writers: list[tuple[str, Any, Path]] = [("report", write_report, path) for path in reports]
+    writers += [("model", save_model, saved)] if saved else []
     failed, written = [], []
-    for what, write, path in [*writers, *([("model", save_model, saved)] if saved else [])]:
+    for what, write, path in writers:
         try:
             write(selection, path)
         except Exception as error:  # whatever it is, the other files are worth having
@@ -204,31 +202,9 @@ def _reason(error: Exception) -> str:
 _WIDEST = 40
 
 
-def _show_columns(data: Any) -> None:
-    shown = [on_console(column.name) for column in data.columns]
-    width = min(max(map(len, shown)), _WIDEST)
-    say(f"{data.name}: {len(data.X)} rows, {int(data.y.sum())} with '{data.positive}'")
-    if data.group:
-        say(f"  {data.n_persons} persons by {data.group}, {data.n_cases} of them cases")
-    for name, column in zip(shown, data.columns, strict=True):
-        gaps = f"; {column.n_missing} missing" if column.n_missing else ""
-        say(f"  {name:{width}}  {column.kind:10}  {column.why}{gaps}")
-    for note in data.notes:
-        say(f"  note: {note}")
-
-
-def _show_recommendation(selection: Any) -> None:
-    said = selection.recommendation
-    say("")
-    say(said.headline)
-    for reason in said.reasons:
-        say(f"  {reason}")
-    say("The model in words:")
-    for line in said.model_in_words:
-        say(f"  {line}")
-    say("Caveats:")
-    for caveat in said.ranked_caveats:
-        say(f"- {caveat}")
+def _tell(macro: str, **facts: Any) -> None:
+    for line in console_lines(macro, **facts):
+        click.echo(line)
 
 
 @click.command()
@@ -248,8 +224,8 @@ def columns(csv: Path, decimal: str | None, censored: str, **options: Any) -> No
 @click.command()
 @click.argument("model", type=A_FILE)
 @CSV
-@_option("--out", required=True, type=A_FILE)
-@_option("--trust", multiple=True, metavar="MODULE.CLASS")
+@_option("--out", "out", required=True, type=A_FILE)
+@_option("--trust", "trust", multiple=True, metavar="MODULE.CLASS")
 @_with(*_options_of(Dialect))
 def apply(model: Path, csv: Path, out: Path, trust: tuple[str, ...], **options: Any) -> None:
     """Score new patients with a model that `select --save` saved.
@@ -269,19 +245,18 @@ def apply(model: Path, csv: Path, out: Path, trust: tuple[str, ...], **options: 
         alone = looked_at[0] if len(looked_at) == 1 else ""
         table = read_csv_table(csv, **options, missing_spellings=(), alone=alone)
         scores, notes = new_scores(saved, table)
-    say(f"{model.name}: '{saved.name}', made from {saved.made_from}")
-    say(f"  {saved.headline}")
-    say(f"{csv.name}: {len(scores)} rows, {int((scores['flagged'] == 'yes').sum())} flagged")
-    for note in (*table.notes, *notes):
-        say(f"  note: {note}")
+    flagged, notes = int((scores["flagged"] == "yes").sum()), (*table.notes, *notes)
+    names = {"model": model.name, "csv": csv.name}
+    facts = {"n": len(scores), "n_flagged": flagged, "notes": notes}
+    _tell("scores_on_console", **names, **facts, saved=saved)
     write_whole(out, scores.to_csv().encode())
     say(f"scores: {out}")
 
 
 @click.command()
 @click.argument("csv", type=A_FILE)
-@_option("--patients", default=500, type=click.IntRange(1, 10**6))
-@_option("--seed", default=0, type=SEED)
+@_option("--patients", "patients", default=500, type=click.IntRange(1, 10**6))
+@_option("--seed", "seed", default=0, type=SEED)
 def example(csv: Path, patients: int, seed: int) -> None:
     """Write a simulated cohort as a CSV, to try `select` on. Nobody in it exists."""
     refuse_outputs("'CSV'", (csv,))

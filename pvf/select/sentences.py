@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
+from pvf._text import on_console
 from pvf.render import environment
 
 #: Words of tables, by what they are.
@@ -35,6 +36,11 @@ def paragraphs(macro: str, /, **facts: Any) -> list[str]:
     return [re.sub(r"\n *", " ", text.strip("\n")).strip() for text in made if text.strip()]
 
 
+def console_lines(macro: str, /, **facts: Any) -> list[str]:
+    """Return the lines of a template in which `shown` makes each text safe for a terminal."""
+    return str(getattr(_sentences(), macro)(**facts)).strip("\n").split("\n")
+
+
 def refuse_all(faults: Sequence[str]) -> None:
     """Raise one error that lists all faults, a line each; none where there are none."""
     if len(faults) > 1:
@@ -59,5 +65,5 @@ def quoted(text: str) -> str:
 
 @functools.cache
 def _sentences() -> Any:
-    words = {"repr": repr, "quoted": quoted}
+    words = {"repr": repr, "quoted": quoted, "shown": lambda text: on_console(str(text))}
     return environment("markdown").get_template("sentences.j2").make_module(words)

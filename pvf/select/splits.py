@@ -96,41 +96,29 @@ def split(
             "validation_share and test_share must leave rows for training, got "
             f"{validation_share:g} and {test_share:g}."
         )
-    if persons is not None:
-        return _split_persons(y, persons, validation_share, test_share, seed)
+    whose = np.arange(len(y)) if persons is None else persons
+    case = (np.bincount(whose, weights=y) > 0).astype(np.intp)
     try:
         rest, test = train_test_split(
-            np.arange(len(y)), test_size=test_share, stratify=y, random_state=seed
+            np.arange(len(case)), test_size=test_share, stratify=case, random_state=seed
         )
+        size = validation_share / (1 - test_share)
         train, validation = train_test_split(
-            rest, test_size=validation_share / (1 - test_share), stratify=y[rest], random_state=seed
+            rest, test_size=size, stratify=case[rest], random_state=seed
         )
-    except ValueError as error:  # a part would have less than one row of each class
+    except ValueError as error:  # a part would have less than one person of each class
         shares = {"validation": validation_share, "test": test_share}
-        raise fault("part_without_both", **shares, n=len(y)) from error
-    for name, rows in (("training", train), ("validation", validation), ("test", test)):
-        if min(np.bincount(y[rows], minlength=2)) < 2:
-            n_cases = int(y[rows].sum())
-            raise fault("small_part", name=name, n_cases=n_cases, n_others=len(rows) - n_cases)
-    return Parts(np.sort(train), np.sort(validation), np.sort(test))
-
-
-def _split_persons(
-    y: NDArray[np.intp],
-    persons: NDArray[np.intp],
-    validation_share: float,
-    test_share: float,
-    seed: int,
-) -> Parts:
-    """Split persons, each a case if any row is, and take their rows."""
-    case = (np.bincount(persons, weights=y) > 0).astype(np.intp)
-    parts = split(case, validation_share=validation_share, test_share=test_share, seed=seed)
+        raise fault("part_without_both", **shares, n=len(case)) from error
+    for name, part in (("training", train), ("validation", validation), ("test", test)):
+        if min(np.bincount(case[part], minlength=2)) < 2:
+            n_cases = int(case[part].sum())
+            raise fault("small_part", name=name, n_cases=n_cases, n_others=len(part) - n_cases)
     first = np.random.default_rng(seed).permutation(len(y))
-    one_each = first[np.unique(persons[first], return_index=True)[1]]  # by person's number
-    train = np.flatnonzero(np.isin(persons, parts.train))
-    made = Parts(train, np.sort(one_each[parts.validation]), np.sort(one_each[parts.test]))
-    for name in ("train", "validation", "test"):
-        if min(np.bincount(y[getattr(made, name)], minlength=2)) < 2:
+    one_each = first[np.unique(whose[first], return_index=True)[1]]
+    held_out = (np.sort(one_each[part]) for part in (validation, test))
+    made = Parts(np.flatnonzero(np.isin(whose, train)), *held_out)
+    for name, rows in vars(made).items():
+        if min(np.bincount(y[rows], minlength=2)) < 2:
             raise fault("few_persons", n=len(case), name=name)
     return made
 

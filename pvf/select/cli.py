@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
-import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial, reduce
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,10 +18,10 @@ from pvf._cli import SEED, Jobs, PathTo, refuse_outputs, say
 from pvf._outputs import write_whole
 from pvf._text import on_console
 from pvf.select.columns_file import parse_kinds
-from pvf.select.sentences import TableError, console_lines
+from pvf.select.sentences import TableError, console_lines, texts
 from pvf.select.settings import A_FILE, ABOVE_0, MOST_MINUTES, Cells, Choosing, Dialect, Reading
 
-HELP = tomllib.loads((files("pvf") / "templates" / "options.toml").read_text(encoding="utf-8"))
+HELP = texts("options.toml")
 
 
 def _kinds(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from pvf.select.csv_table import closest
 from pvf.select.disguise import CENSORED, NOTHING, Disguise, plain_number, undisguised
-from pvf.select.sentences import WORDS, TableError, fault, refuse_all, sentence
+from pvf.select.sentences import PATTERNS, WORDS, TableError, fault, refuse_all, sentence
 
 FEATURES = ("numeric", "ordinal", "nominal")
 NO_FEATURES = ("identifier", "date", "text", "constant", "ignored")
@@ -30,54 +30,14 @@ KINDS = (*FEATURES, *NO_FEATURES)
 #: Whole numbers with this many values at most, and text with this many, are taken for levels.
 MOST_ORDINAL, MOST_NOMINAL = 10, 30
 MISSING_AMONG_NUMBERS = WORDS["missing_among_numbers"]
+#: How decimals are written.
+NOTATIONS = ("dot", "comma")
 
-_PLAIN = {
-    "dot": re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?"),
-    "comma": re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?"),
-}
-# No thousands begin with a zero, so 0,123 is a decimal.
-_GROUPS = {
-    "dot": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?"),  # 1,234.5
-    "comma": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?"),  # 1.234,5
-}
 _READ: dict[str, Callable[[str], float]] = {
     "dot": lambda value: float(value.replace(",", "")),
     "comma": lambda value: float(value.replace(".", "").replace(",", ".")),
     "date": lambda value: pd.Timestamp(value).tz_localize(None).timestamp() / 86400,
 }
-_INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
-_EITHER_DOT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
-_CODE = re.compile(r"0\d+")
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-_DATE = re.compile(
-    r"(?:\d{4}-\d{1,2}-\d{1,2}|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}([./-])\d{1,2}\1(?:\d{4}|\d{2})"
-    rf"|\d{{1,2}}[ -]{_MONTH}[ -]\d{{2,4}}|{_MONTH} \d{{1,2}}, ?\d{{4}})"
-    r"(?:[ T]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?(?:Z|[+-]\d{2}:?\d{2})?",
-    re.IGNORECASE,
-)
-_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T].*)?")
-#: Words for who or what a row is about, and for its number.
-_WHO = (
-    "patient|pat|pt|subject|subj|person|participant|study|case|record|rec|visit|encounter|sample|"
-    "hospital|hosp|nhs|row|respondent|member|client|enrol+ment|admission|health|insurance"
-)
-_ID_NAME = re.compile(
-    rf"(?:^| )(?:(?:{_WHO})? ?(?:id|uid|uuid|idnum|id ?no|id ?\d)|pid|pid ?num|mrn|ssn|seqn"
-    rf"|pseudonym|(?:sur|last|first|full)?name)(?: |$)| (?:nr|key|code)$"
-    rf"|^index$|^unnamed|^row ?names?$"
-    rf"|^(?:{_WHO}) ?(?:no|nr|num|number|identifier)$"
-    r"|^(?:patient|subject|person|case|record)$"
-)
-_DATE_NAME = re.compile(r"date|birth|^dob$")
-_COMPACT_DATE = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
-_EIGHT_DIGITS = re.compile(r"\d{8}")
-_LONG_CODE = re.compile(r"\d{16,}")
-_MIXED_CODE = re.compile(r"(?=.*\d)[A-Za-z0-9_.-]+")
-_TWO_NUMBERS = re.compile(r"\d+([.,]\d+)?\s*[/x×]\s*\d+([.,]\d+)?")
-_BAND = re.compile(r"[<>≤≥]?=?\s*\d+(?:\s*[-–]\s*\d+|\s*to\s*\d+)?\s*\+?")
-_RANKED = re.compile(
-    r"(stage|grade|class|level|asa|nyha|ecog|score|t|n|m|g)?[ _-]*([ivx]+|\d+)(\+?)", re.IGNORECASE
-)
 _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8}
 
 
@@ -270,36 +230,38 @@ def _guess(
         n_missing=int(len(column) - counts.sum()),
         n_values=len(counts),
         disguise=disguise,
-        grouped=bool(notation) and any(map(_GROUPS[notation].fullmatch, counts.index)),
+        grouped=bool(notation) and _any(f"groups_{notation}", counts.index),
     )
     if given is not None:
         return _as_given(base, given, counts, notation)
     of_kind = _of_numbers(base, column, counts, notation) if notation else _of_text(base, counts)
     rules = itertools.chain(_for_all(base, counts), of_kind)
-    _, kind, why, kept = next(rule for rule in rules if rule[0])
-    return replace(base, kind=kind, why=why, **kept)
+    _, kind, reason, kept = next(rule for rule in rules if rule[0])
+    return replace(base, kind=kind, why=_reason(reason, base, counts, kept), **kept)
+
+
+def _reason(reason: str, base: Column, counts: pd.Series, kept: Mapping[str, Any]) -> str:
+    """Return a sentence of the template's part on why a column is taken for what it is."""
+    facts = {"values": list(counts.index), "n_rows": int(counts.sum()), "kept": kept}
+    return sentence(reason, it=base, **facts)
 
 
 #: Codes of this many different values at least are taken for persons where each has some rows.
 FEWEST_PERSONS = 20
-#: Whether a rule holds, the kind that a column is taken for then, why, and what it keeps.
+#: Whether a rule holds, the kind that a column is taken for then, the sentence that says why, and
+#: what it keeps.
 _Rule = tuple[Any, str, str, dict[str, Any]]
 
 
 def _for_all(base: Column, counts: pd.Series) -> list[_Rule]:
     """Return the rules for what is left out whether or not it is a number."""
     values = list(counts.index)
-    eight = _DATE_NAME.search(base.name.lower()) and _all(_EIGHT_DIGITS, values)
-    compact = eight or (len(values) > 2 and _all(_COMPACT_DATE, values))
-    why = f"one value only ({values[0]!r})" if values else "no value in any row"
-    if values and base.n_missing:
-        why += "; if the empty rows mean 'no', write it there"
-    dates = "dates; a duration, such as an age, would be a feature"
-    long_codes = "whole numbers of 16 digits or more, which are codes"
+    eight = PATTERNS["date_name"].search(base.name.lower()) and _all("eight_digits", values)
+    compact = eight or (len(values) > 2 and _all("compact_date", values))
     return [
-        (len(values) < 2, "constant", why, {}),
-        (compact or _all(_DATE, values), "date", dates, {}),
-        (any(map(_LONG_CODE.fullmatch, values)), "identifier", long_codes, {}),
+        (len(values) < 2, "constant", "one_value", {}),
+        (compact or _all("date", values), "date", "dates", {}),
+        (_any("long_code", values), "identifier", "long_codes", {}),
     ]
 
 
@@ -307,39 +269,35 @@ def _of_numbers(
     base: Column, column: pd.Series, counts: pd.Series, notation: str
 ) -> Iterator[_Rule]:
     numbers = _finite(base.name, list(counts.index), notation)
-    n_values, n_rows = len(numbers), int(counts.sum())
-    whole = bool(np.all(numbers == np.round(numbers)))
+    n_values, whole = len(numbers), bool(np.all(numbers == np.round(numbers)))
     bare = whole and not (base.disguise.unit or base.disguise.limits)
     named = bare and _named_id(base.name)
-    few = whole and n_values <= MOST_ORDINAL and n_rows >= 3 * n_values
+    few = whole and n_values <= MOST_ORDINAL and counts.sum() >= 3 * n_values
     place = dict(zip(counts.index, numbers, strict=True))
-    counting = _counts_rows(column.map(place).dropna().to_numpy(float)) if bare else ""
+    counting = _counting(column.map(place).dropna().to_numpy(float)) if bare else ""
     levels = {"levels": tuple(np.sort(numbers).tolist()), "notation": notation}
-    by_name = "whole numbers named like an identifier"
-    codes, ranks = f"{n_values} codes, by its name", f"whole numbers with {n_values} values"
-    why = {"dot": "numbers", "comma": "numbers with a decimal comma"}[notation]
     yield from [
-        (n_values == 2, "nominal", "two values", _levels(counts)),
+        (n_values == 2, "nominal", "two_values", _levels(counts)),
         (counting, "identifier", counting, {}),
-        (named and n_values > MOST_ORDINAL, "identifier", by_name, {}),
-        (few and named, "nominal", codes, levels),
-        (few, "ordinal", f"{ranks}; numeric if you say so", levels),
-        (True, "numeric", why + base.disguise.in_words(), {"notation": notation}),
+        (named and n_values > MOST_ORDINAL, "identifier", "named_like_one", {}),
+        (few and named, "nominal", "codes_by_name", levels),
+        (few, "ordinal", "whole_numbers", levels),
+        (True, "numeric", "numbers", {"notation": notation}),
     ]
 
 
-def _counts_rows(numbers: NDArray[np.float64]) -> str:
-    """Say why whole numbers in file order look like a counter of rows or of persons; "" if not."""
+def _counting(numbers: NDArray[np.float64]) -> str:
+    """Return what whole numbers in file order look like a counter of; "" if of nothing."""
     steps, different = np.diff(numbers), np.unique(numbers)
     if len(different) <= MOST_ORDINAL:
         return ""
     if len(different) == len(numbers):
         rising = bool(np.all(steps > 0)) and bool(np.mean(steps == 1) >= 0.5)
         dense = len(different) / (different[-1] - different[0] + 1) > 0.8
-        return "counts the rows" if rising or dense else ""
+        return "counts_rows" if rising or dense else ""
     # A counter of persons has runs: each value's rows stand together, and the next is one more.
     runs = bool(np.all((steps == 0) | (steps == 1))) and np.mean(steps == 0) >= 0.3
-    return "counts persons, with several rows for some" if runs else ""
+    return "counts_persons" if runs else ""
 
 
 def _of_text(base: Column, counts: pd.Series) -> Iterator[_Rule]:
@@ -349,31 +307,27 @@ def _of_text(base: Column, counts: pd.Series) -> Iterator[_Rule]:
     n_levels, order = len(kept["levels"]), _own_order(kept["levels"])
     few = n_levels <= MOST_NOMINAL and (n_levels == 2 or n_rows >= 2 * n_levels)
     few = few and not (named and n_rows < 5 * n_levels)
-    spelt = f", spelt in {len(values)} ways that differ in case or spaces only"
-    said = ("two values" if n_levels == 2 else f"text with {n_levels} levels") + (
-        spelt if n_levels < len(values) else ""
-    )
     one_word = np.mean([" " not in value for value in values]) > 0.9
     own_code = named or (one_word and len(values) > 0.9 * n_rows)
-    coded = _all(_MIXED_CODE, values) and FEWEST_PERSONS <= len(values) <= n_rows / 1.5
-    pairs = np.mean([bool(_TWO_NUMBERS.fullmatch(value)) for value in values]) > 0.9
-    two = f"two numbers in one cell, such as {values[0]!r}; make two columns of it"
-    many = f"text with {len(values)} values, too many to learn from {n_rows} rows"
-    ranked = f"levels with an order of their own: {' < '.join(order)}"
+    coded = _all("mixed_code", values) and FEWEST_PERSONS <= len(values) <= n_rows / 1.5
+    pairs = sum(map(bool, map(PATTERNS["two_numbers"].fullmatch, values))) > 0.9 * len(values)
     yield from [
-        (order, "ordinal", ranked, {**kept, "levels": tuple(order)}),
-        (few, "nominal" if n_levels > 1 else "constant", said, kept),
-        (pairs, "text", two, {}),
-        (own_code, "identifier", "nearly every row has a code of its own", {}),
-        (coded, "identifier", "codes that repeat, one for each of some rows", {}),
-        (True, "text", many if one_word else "free text", {}),
+        (order, "ordinal", "own_order", {**kept, "levels": tuple(order)}),
+        (few, "nominal" if n_levels > 1 else "constant", "few_levels", kept),
+        (pairs, "text", "two_numbers", {}),
+        (own_code, "identifier", "own_codes", {}),
+        (coded, "identifier", "repeated_codes", {}),
+        (one_word, "text", "many_values", {}),
+        (True, "text", "free_text", {}),
     ]
 
 
 def _named_id(name: str) -> bool:
     """Whether a column has the name of an identifier: PatientID and patient_id are patient id."""
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return bool(_ID_NAME.search(" ".join(re.sub(r"[^a-z0-9]+", " ", apart.lower()).split())))
+    return bool(
+        PATTERNS["id_name"].search(" ".join(re.sub(r"[^a-z0-9]+", " ", apart.lower()).split()))
+    )
 
 
 def _as_given(base: Column, given: Any, counts: pd.Series, notation: str) -> Column:
@@ -385,7 +339,7 @@ def _as_given(base: Column, given: Any, counts: pd.Series, notation: str) -> Col
     if given in NO_FEATURES:
         return taken()
     if len(values) < 2:
-        _, _, why, _ = _for_all(base, counts)[0]
+        why = _reason("one_value", base, counts, {})
         raise TableError(f"Column {name!r} has {why}; as {given} it takes two or more.")
     if given == "nominal":
         return taken(**_levels(counts))
@@ -398,7 +352,7 @@ def _as_given(base: Column, given: Any, counts: pd.Series, notation: str) -> Col
             return taken(levels=tuple(order))
         example = "<".join(sorted(values)[:3])
         raise fault("no_order", name=name, values=values[:4], example=example)
-    if not _all(_ISO_DATE, values):
+    if not _all("iso_date", values):
         wrong = next((repr(v) for v in values if not _is_number(v)), _in_two_notations(values))
         raise TableError(f"Column {name!r} holds {wrong}; as numeric it takes numbers.")
     if impossible := [value for value in values if not _is_date(value)]:
@@ -419,7 +373,7 @@ def _in_given_order(base: Column, values: list[str], order: list[str]) -> Column
 def _levels(counts: pd.Series) -> dict[str, Any]:
     """Return levels: numbers if all are, else text, each in the most frequent of its spellings."""
     values = list(counts.index)
-    if _all(_PLAIN["dot"], values) and not any(map(_CODE.fullmatch, values)):
+    if _all("plain_dot", values) and not _any("code", values):
         return {"levels": tuple(sorted({float(value) for value in values})), "notation": "dot"}
     spelt: dict[str, str] = {}
     for value in sorted(values, key=lambda value: (-int(counts[value]), value)):
@@ -427,8 +381,12 @@ def _levels(counts: pd.Series) -> dict[str, Any]:
     return {"levels": tuple(sorted(spelt.values()))}
 
 
-def _all(pattern: re.Pattern[str], values: Sequence[str]) -> bool:
-    return all(map(pattern.fullmatch, values))
+def _all(pattern: str, values: Iterable[str]) -> bool:
+    return all(map(PATTERNS[pattern].fullmatch, values))
+
+
+def _any(pattern: str, values: Iterable[str]) -> bool:
+    return any(map(PATTERNS[pattern].fullmatch, values))
 
 
 def _folded(value: str) -> str:
@@ -438,15 +396,15 @@ def _folded(value: str) -> str:
 def _notation(name: str, values: list[str], decimal: str | None, separator: str) -> str:
     """Find out how a column writes numbers; "" if it holds anything else."""
     values = [value for value in values if value.lower() not in MISSING_AMONG_NUMBERS]
-    finite = [value for value in values if not _INFINITE.fullmatch(value)]
-    if not finite or any(_CODE.fullmatch(value) for value in finite):
+    finite = [value for value in values if not _all("infinite", [value])]
+    if not finite or _any("code", finite):
         return ""
     if decimal is None and separator == ";" and any("," in value for value in finite):
         decimal = ","
-    able = [notation for notation in _PLAIN if all(_is_in(notation, value) for value in finite)]
+    able = [notation for notation in NOTATIONS if all(_is_in(notation, value) for value in finite)]
     if decimal is not None:
         return "".join({*able} & {{".": "dot", ",": "comma"}[decimal]})
-    if len(able) == 2 and not _all(_PLAIN["dot"], finite):
+    if len(able) == 2 and not _all("plain_dot", finite):
         either = next(value for value in finite if "," in value)
         raise fault("either_notation", name=name, value=either)
     return able[0] if able else ""
@@ -460,7 +418,7 @@ def _in_mixed_notation(
     faults = {}
     for name in [column.name for column in columns if column.notation == "dot" and comma]:
         dotted = [value for value in frame[name].dropna().unique() if "." in value]
-        if decimal is None and dotted and _all(_EITHER_DOT, dotted):
+        if decimal is None and dotted and _all("either_dot", dotted):
             faults[name] = sentence("thousand", name=name, value=dotted[0], other=comma[0])
     return faults
 
@@ -483,21 +441,21 @@ def _is_date(value: str) -> bool:
         pd.Timestamp(value)
     except ValueError:
         return False
-    return bool(_ISO_DATE.fullmatch(value))
+    return _all("iso_date", [value])
 
 
 def _is_in(notation: str, value: str) -> bool:
-    return bool(_PLAIN[notation].fullmatch(value) or _GROUPS[notation].fullmatch(value))
+    return any(PATTERNS[f"{form}_{notation}"].fullmatch(value) for form in ("plain", "groups"))
 
 
 def _is_number(value: str) -> bool:
-    return any(_is_in(notation, value) for notation in _PLAIN)
+    return any(_is_in(notation, value) for notation in NOTATIONS)
 
 
 def _in_two_notations(values: list[str]) -> str:
     """Say why values that each are a number are none together."""
     for value in values:
-        if _CODE.fullmatch(value):
+        if _all("code", [value]):
             return f"{value!r}, which its leading zero makes a code"
     not_dot = [v for v in values if not _is_in("dot", v)]
     not_comma = [v for v in values if not _is_in("comma", v)]
@@ -509,7 +467,7 @@ def _in_two_notations(values: list[str]) -> str:
 def _refuse_nearly_numbers(name: str, counts: pd.Series) -> None:
     """Refuse a column of numbers with a few words in it: dropping it silently could cost most."""
     values = list(counts.index)
-    if any(map(_CODE.fullmatch, values)):
+    if _any("code", values):
         return
     odd = [value for value in values if not _is_number(value)]
     if not odd:
@@ -521,10 +479,10 @@ def _refuse_nearly_numbers(name: str, counts: pd.Series) -> None:
 
 def _own_order(levels: Sequence[str]) -> list[str]:
     """Return levels in an order that their words have: a known scale, ranks, bands; [] if none."""
-    if not 3 <= len(levels) <= MOST_NOMINAL or any(_CODE.fullmatch(level) for level in levels):
+    if not 3 <= len(levels) <= MOST_NOMINAL or _any("code", levels):
         return []
     lowered = {_folded(level): level for level in levels}
-    prefixes = {match[1] for match in map(_RANKED.fullmatch, lowered) if match}
+    prefixes = {match[1] for match in map(PATTERNS["ranked"].fullmatch, lowered) if match}
     scales: list[Any] = [
         dict(zip(scale.split(), itertools.count())).get for scale in WORDS["scales"]
     ]
@@ -537,7 +495,7 @@ def _own_order(levels: Sequence[str]) -> list[str]:
 
 def _rank(level: str) -> int | None:
     """Return the place of a stage, a grade or another number in Arabic or Roman figures."""
-    match = _RANKED.fullmatch(level)
+    match = PATTERNS["ranked"].fullmatch(level)
     if match is None:
         return None
     return _ROMAN.get(match[2]) or (int(match[2]) if match[2].isdigit() else 0) or None
@@ -545,7 +503,7 @@ def _rank(level: str) -> int | None:
 
 def _band_start(level: str) -> float | None:
     """Return where a band such as 40-49, <40 or 60+ begins."""
-    if not _BAND.fullmatch(level):
+    if not _all("band", [level]):
         return None
     first = float(re.findall(r"\d+", level)[0])
     return first - 0.5 if level[0] in "<≤" else first + (level[0] in ">≥") / 2
@@ -612,8 +570,8 @@ def _fits(value: str, about: Column) -> bool:
         return True
     if about.notation == "date":
         return _is_date(plain)
-    in_groups = about.grouped and _GROUPS[about.notation].fullmatch(plain)
-    if not (in_groups or _PLAIN[about.notation].fullmatch(plain)):
+    forms = ("plain", "groups") if about.grouped else ("plain",)
+    if not any(_all(f"{form}_{about.notation}", [plain]) for form in forms):
         return False
     number = _numbers([plain], about.notation)[0]
     return bool(np.isfinite(number)) and (about.kind != "nominal" or number in about.levels)

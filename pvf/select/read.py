@@ -22,7 +22,15 @@ from scipy.stats import rankdata
 from pvf.select.columns import FEATURES, NO_FEATURES, Column, feature_frame, guess_columns
 from pvf.select.columns_file import parse_kinds, read_columns, without_guesses
 from pvf.select.csv_table import CsvTable, closest, read_csv_table
-from pvf.select.sentences import WORDS, TableError, fault, paragraphs, refuse_all, sentence
+from pvf.select.sentences import (
+    PATTERNS,
+    WORDS,
+    TableError,
+    fault,
+    paragraphs,
+    refuse_all,
+    sentence,
+)
 from pvf.select.settings import Cells, Reading
 
 #: Patients that the smaller class must have.
@@ -33,15 +41,6 @@ SUSPICIOUS_AUC = 0.98
 CODES_OF_MISSING = (-9, -99, -999, -9999, 999, 9999)
 #: What a caution does to a recommendation.
 WEIGHTS = ("forbids", "weakens", "informs")
-#: Names of columns that say whose row it is.
-_PERSON = re.compile(r"pat|subj|pers|pid|mrn|ssn|nhs|participant|member", re.IGNORECASE)
-#: Names of what is often known only after the outcome.
-_LATER = re.compile(
-    r"follow.?up|(?:^| )(?:fu|lenfol|survival|surv|time to|event|death|dead|died|discharge"
-    r"|los|length of stay|censor\w*|relapse|recurrence|pfs|dfs|efs|rfs)(?: |$)"
-    r"|^(?:\w*time ?\d*|time .*|(?:days|weeks?|months|years)(?: \d+)?|t?start|t?stop)$"
-    r"|^tt\w+$|^t (?!stage|test|score)\w+$"
-)
 
 
 @dataclass(frozen=True, order=True)
@@ -273,7 +272,7 @@ def _persons(
             return "", None
         # Persons stand above visits and samples, so of several the one with the fewest values,
         # but those that are called persons first: a hospital has a number, too.
-        called = [column for column in repeating if _PERSON.search(column.name)]
+        called = [column for column in repeating if PATTERNS["person"].search(column.name)]
         name = min(called or repeating, key=lambda column: column.n_values).name
     who = frame[name]
     alone = pd.Series([f"\0{line}" for line in frame.index], index=frame.index)
@@ -435,7 +434,7 @@ def _of_feature(
         yield Caution(0, sentence("told_by_presence", name=name, auc=presence))
     if apart >= SUSPICIOUS_AUC:
         yield Caution(0, sentence("told_alone", name=name, auc=apart))
-    elif column.guessed and _LATER.search(re.sub(r"[^a-z0-9]+", " ", name.lower())):
+    elif column.guessed and PATTERNS["later"].search(re.sub(r"[^a-z0-9]+", " ", name.lower())):
         yield Caution(1, sentence("named_as_later", name=name, kind=column.kind), column=name)
     share = 100 * values.isna().mean()
     if share > 20:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import tomllib
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -30,7 +28,7 @@ from pvf.select.choose import RULES, Selection
 from pvf.select.columns import kinds_frame
 from pvf.select.in_words import model_in_words, parts_of, terms_of
 from pvf.select.read import OwnData
-from pvf.select.sentences import sentence
+from pvf.select.sentences import sentence, texts
 from pvf.validation import PerturbationValidationResult, tied_best
 
 # --- tables ---------------------------------------------------------------------------------------
@@ -38,14 +36,10 @@ from pvf.validation import PerturbationValidationResult, tied_best
 
 def _written(name: str, rows: Mapping[Any, Any], index: str) -> pd.DataFrame:
     """Return rows as text, by the titles and cells that ``tables.toml`` has for a table."""
-    cells = _texts("tables.toml")[name]
+    cells = texts("tables.toml")[name]
     made = {title: environment("markdown").from_string(cell) for title, cell in cells.items()}
     shown = [{title: cell.render(row=row) for title, cell in made.items()} for row in rows.values()]
     return pd.DataFrame(shown, columns=list(cells), index=pd.Index(list(rows), name=index))
-
-
-def _texts(name: str) -> dict[str, Any]:
-    return tomllib.loads((files("pvf") / "templates" / name).read_text(encoding="utf-8"))
 
 
 def columns_table(selection: Selection) -> pd.DataFrame:
@@ -138,7 +132,7 @@ def reporting_table(selection: Selection) -> pd.DataFrame:
     made = environment("markdown").from_string
     rows = {
         item: [made(known).render(facts), people]
-        for item, (known, people) in _texts("reporting.toml").items()
+        for item, (known, people) in texts("reporting.toml").items()
     }
     columns = ["from the selection", "to be filled in by people"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("item")
@@ -158,7 +152,7 @@ def places_figure(selection: Selection) -> Figure:
     """Draw the cases that the places reach by score, label, one column, chance, and at best."""
     simplest = plotting.label(selection.simplest)
     ways = {
-        way: said.format(simplest=simplest) for way, said in _texts("tables.toml")["ways"].items()
+        way: said.format(simplest=simplest) for way, said in texts("tables.toml")["ways"].items()
     }
     rows = selection.judged.loc[list(ways)]
     with plotting.style():

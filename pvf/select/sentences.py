@@ -12,8 +12,20 @@ from typing import Any
 from pvf._text import on_console
 from pvf.render import environment
 
-#: Words of tables, by what they are.
-WORDS = tomllib.loads((files("pvf") / "templates" / "words.toml").read_text(encoding="utf-8"))
+
+def texts(name: str) -> dict[str, Any]:
+    """Return a file of ``pvf/templates``."""
+    return tomllib.loads((files("pvf") / "templates" / name).read_text(encoding="utf-8"))
+
+
+def _patterns(parts: dict[str, str], **patterns: str) -> dict[str, re.Pattern[str]]:
+    word = re.compile("|".join(parts))
+    whole = {name: word.sub(lambda it: parts[it[0]], text) for name, text in patterns.items()}
+    return {name: re.compile(text, re.VERBOSE | re.IGNORECASE) for name, text in whole.items()}
+
+
+#: Words of tables, by what they are, and patterns of cells and names.
+WORDS, PATTERNS = texts("words.toml"), _patterns(**texts("patterns.toml"))
 
 
 class TableError(ValueError):

@@ -340,32 +340,26 @@ def _selection(
     """Put what the splits found together."""
     present = pd.Series([name for one in found for name in one.table.index]).value_counts()
     often = [name for name in models if present.get(name, 0) >= len(found) / 2]
-    names = often or list(models)
-    scores, validation, sigmas = _over_splits(found, names, models, settings)
+    models = {name: models[name] for name in often or models}
+    scores, validation, sigmas = _over_splits(found, models, settings)
     tied = {rule: scores.index[tied_best(scores[rule].to_numpy())].tolist() for rule in RULES}
-    choices = pd.DataFrame(
-        [
-            {rule: one.table.index[tied_best(one.table[rule].to_numpy())[0]] for rule in RULES}
-            | {"simplest": one.simplest}
-            for one in found
-        ],
-        index=pd.RangeIndex(1, len(found) + 1, name="split"),
-    )
+    chosen = [
+        {rule: one.table.index[tied_best(one.table[rule].to_numpy())[0]] for rule in RULES}
+        | {"simplest": one.simplest}
+        for one in found
+    ]
+    choices = pd.DataFrame(chosen, pd.RangeIndex(1, len(found) + 1, name="split"))
     judged, differences = _judged(data, found, choices, settings)
     recommended = recommended_model(tied, settings["rule"])
-    held_out = mean_held_out(
-        [one.ranks.reindex(names).to_numpy() for one in found],
-        [one.parts.test for one in found],
-        len(data.X),
-    )
-    multiplicity, summary = _multiplicity(
-        held_out, names, recommended, found, data, settings["epsilon"]
-    )
+    ranks = [one.ranks.reindex(scores.index).to_numpy() for one in found]
+    mean_rank = mean_held_out(ranks, [one.parts.test for one in found], len(data.X))
+    held_out = pd.DataFrame(mean_rank, scores.index, data.X.index)
+    multiplicity, summary = _multiplicity(held_out, found, recommended, settings["epsilon"])
     return Selection(
         data=data,
         settings=settings,
         parts=tuple(one.parts for one in found),
-        models={name: models[name] for name in names},
+        models=models,
         scores=scores,
         tied=tied,
         choices=choices,
@@ -373,7 +367,7 @@ def _selection(
         sigmas=sigmas.assign(traditional=[c in tied["traditional"] for c in sigmas["choice"]]),
         judged=judged,
         differences=differences,
-        calibration=_calibration(held_out[names.index(recommended)], data.y),
+        calibration=_calibration(held_out.loc[recommended].to_numpy(), data.y),
         multiplicity=multiplicity,
         multiplicity_summary=summary,
         advice=line,
@@ -382,36 +376,32 @@ def _selection(
 
 
 def _over_splits(
-    found: Sequence[OneSplit],
-    names: list[str],
-    models: Mapping[str, Any],
-    settings: Mapping[str, Any],
+    found: Sequence[OneSplit], models: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> tuple[pd.DataFrame, PerturbationValidationResult, pd.DataFrame]:
     """Return each rule's scores over all splits, PVF's result, and PVF's choice at each σ.
 
     A candidate that a split does not have counts there as drawing at random would: IE is 1.
     """
-
-    def pooled(level: float) -> NDArray[np.float64]:
-        return np.hstack([one.scores[level].reindex(names).fillna(1.0) for one in found])
+    index = pd.Index(models, name="model")
 
     def mean(rule: str) -> pd.Series:
-        table = pd.concat([one.table[rule].reindex(names) for one in found], axis=1)
+        table = pd.concat([one.table[rule].reindex(index) for one in found], axis=1)
         return table.fillna(1.0 if rule == "traditional" else table.min().min()).mean(axis=1)
 
+    pooled = {
+        level: np.hstack([one.scores[level].reindex(index).fillna(1.0) for one in found])
+        for level in settings["sigmas"]
+    }
     result, sigmas = result_over_splits(
-        {level: pooled(level) for level in settings["sigmas"]},
+        pooled,
         mean("traditional").to_numpy(),
-        {name: models[name] for name in names},
+        models,
         main=settings["sigma"],
         aggregate=settings["aggregate"],
         seed=settings["seed"],
     )
-    scores = pd.DataFrame(
-        {"traditional": result.unperturbed, "PVF": result.aggregated, "PMV": mean("PMV")},
-        index=pd.Index(names, name="model"),
-    )
-    return scores, result, sigmas.rename_axis("sigma")
+    rules = {"traditional": result.unperturbed, "PVF": result.aggregated, "PMV": mean("PMV")}
+    return pd.DataFrame(rules, index), result, sigmas.rename_axis("sigma")
 
 
 def _judged(
@@ -421,9 +411,8 @@ def _judged(
     settings: Mapping[str, Any],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return what each way of filling the places is worth on the test parts, and differences."""
-    persons = np.arange(len(data.y)) if data.persons is None else data.persons
     judge = Judge(
-        [persons[one.parts.test] for one in found],
+        [data.whose[one.parts.test] for one in found],
         [data.y[one.parts.test] == 1 for one in found],
         capacity=settings["capacity"],
         per=settings["per"],
@@ -452,40 +441,30 @@ def _judged(
 def _calibration(score: NDArray[np.float64], y: NDArray[np.intp], n_bins: int = 5) -> pd.DataFrame:
     """Return mean score and share of cases, with Jeffreys' intervals, by fifths of the score."""
     seen = np.flatnonzero(~np.isnan(score))
-    order = seen[np.argsort(score[seen], kind="stable")]
-    rows = []
-    for part in np.array_split(order, n_bins):
-        cases = int(y[part].sum())
-        low, high = beta.ppf([0.025, 0.975], cases + 0.5, len(part) - cases + 0.5)
-        share = cases / max(len(part), 1)
-        rows.append(
-            (len(part), cases, score[part].mean(), share, min(low, share), max(high, share))
-        )
-    columns = ["rows", "cases", "mean score", "share of cases", "low", "high"]
-    return pd.DataFrame(rows, columns=columns, index=pd.RangeIndex(1, n_bins + 1, name="fifth"))
+    parts = np.array_split(seen[np.argsort(score[seen], kind="stable")], n_bins)
+    rows = [(len(part), int(y[part].sum()), score[part].mean()) for part in parts]
+    index = pd.RangeIndex(1, n_bins + 1, name="fifth")
+    table = pd.DataFrame(rows, index, ["rows", "cases", "mean score"])
+    others, share = table["rows"] - table["cases"], table["cases"] / table["rows"].clip(lower=1)
+    low, high = (beta.ppf(end, table["cases"] + 0.5, others + 0.5) for end in (0.025, 0.975))
+    ends = {"low": np.minimum(low, share), "high": np.maximum(high, share)}
+    return table.assign(**{"share of cases": share}, **ends)
 
 
 def _multiplicity(
-    held_out: NDArray[np.float64],
-    names: Sequence[str],
-    base: str,
-    found: Sequence[OneSplit],
-    data: OwnData,
-    epsilon: float,
+    held_out: pd.DataFrame, found: Sequence[OneSplit], base: str, epsilon: float
 ) -> tuple[pd.DataFrame | None, dict[str, float]]:
     """Rashomon Capacity of the good models on the test parts, and what goes with it."""
-    losses = pd.concat([one.table["loss"].reindex(names) for one in found], axis=1).mean(axis=1)
-    able = losses.dropna()
-    if len(able) < 2:
-        return None, {"n_good": len(able)}
-    good = [str(able.index[place]) for place in rashomon_set(able.tolist(), epsilon)]
-    if base in able.index and base not in good:
-        good.append(base)
-    scores = held_out[[list(names).index(name) for name in good]]
-    seen = ~np.isnan(scores).any(axis=0)
-    if len(good) < 2 or not seen.any():
+    losses = pd.concat([one.table["loss"].reindex(held_out.index) for one in found], axis=1)
+    able = losses.mean(axis=1).dropna()
+    good = list(able.index)
+    if len(able) > 1:
+        good = [able.index[place] for place in rashomon_set(able.tolist(), epsilon)]
+        good += [base] if base in able.index and base not in good else []
+    scores = held_out.loc[good].dropna(axis=1)
+    if len(good) < 2 or scores.empty:
         return None, {"n_good": len(good)}
     reference = good.index(base) if base in good else 0
-    lines = data.X.index[seen].rename("line")
-    table, summary = disagreement(scores[:, seen], reference, lines)
+    by_model = np.ascontiguousarray(scores.to_numpy())
+    table, summary = disagreement(by_model, reference, scores.columns.rename("line"))
     return table, {"n_good": len(good), "best_loss": float(able.min()), **summary}

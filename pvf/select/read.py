@@ -117,6 +117,11 @@ class OwnData:
         return tuple(warning.text for warning in self.warnings)
 
     @property
+    def whose(self) -> NDArray[np.intp]:
+        """The person of each row: one of its own, where nobody has several."""
+        return np.arange(len(self.y)) if self.persons is None else self.persons
+
+    @property
     def n_persons(self) -> int:
         """How many different persons there are: rows, where nobody has several."""
         return self.count()[0]
@@ -128,9 +133,8 @@ class OwnData:
 
     def count(self, rows: NDArray[np.intp] | slice = slice(None)) -> tuple[int, int]:
         """Return how many persons some rows are of, and for how many one has the outcome."""
-        persons = np.arange(len(self.y)) if self.persons is None else self.persons
-        cases = persons[rows][self.y[rows] == 1]
-        return len(np.unique(persons[rows])), len(np.unique(cases))
+        cases = self.whose[rows][self.y[rows] == 1]
+        return len(np.unique(self.whose[rows])), len(np.unique(cases))
 
     @property
     def features(self) -> list[Column]:

@@ -25,7 +25,7 @@ from pvf.select.splits import score_of
 OURS = (
     "pvf.select.candidates.MixedEncoder",
     "pvf.select.columns.Column",
-    "pvf.select.disguise.Disguise",
+    "pvf.select.columns.Disguise",
     "sklearn.tree._tree.Tree",
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.class_weight import compute_sample_weight
 from threadpoolctl import threadpool_limits
 
-from pvf._checks import check_integer, check_number
+from pvf._checks import check_integer
 from pvf.metrics import intervention_efficiency_scorer
 from pvf.perturbation import (
     GaussianNoise,
@@ -89,23 +90,15 @@ def split(
     [60, 20, 20]
     """
     check_integer("seed", seed, 0, LARGEST_SEED)
-    for name, share in (("validation_share", validation_share), ("test_share", test_share)):
-        check_number(name, share, 0, 1, left_open=True)
     if validation_share + test_share >= 1:
-        raise ValueError(
-            "validation_share and test_share must leave rows for training, got "
-            f"{validation_share:g} and {test_share:g}."
-        )
+        said = f"got {validation_share:g} and {test_share:g}."
+        raise ValueError(f"validation_share and test_share must leave rows for training, {said}")
     whose = np.arange(len(y)) if persons is None else persons
     case = (np.bincount(whose, weights=y) > 0).astype(np.intp)
+    size, cut = validation_share / (1 - test_share), partial(train_test_split, random_state=seed)
     try:
-        rest, test = train_test_split(
-            np.arange(len(case)), test_size=test_share, stratify=case, random_state=seed
-        )
-        size = validation_share / (1 - test_share)
-        train, validation = train_test_split(
-            rest, test_size=size, stratify=case[rest], random_state=seed
-        )
+        rest, test = cut(np.arange(len(case)), test_size=test_share, stratify=case)
+        train, validation = cut(rest, test_size=size, stratify=case[rest])
     except ValueError as error:  # a part would have less than one person of each class
         shares = {"validation": validation_share, "test": test_share}
         raise fault("part_without_both", **shares, n=len(case)) from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -194,10 +194,7 @@ def load_own_data(
     group, persons = _persons(frame, columns, said.group)
     X = feature_frame(frame, columns)
     apart = {name: (separation(X[name], y), _apart(y, X[name].isna())) for name in X}
-    few = [*_few(y, persons, target, positive), *_no_feature(X, columns, target)]
-    refuse_all([*faults.values(), *few, *_copies(columns, apart, target)])
-    cautions = _cautions(X, y, columns, apart, group)
-    return OwnData(
+    data = OwnData(
         name=Path(path).name,
         sha256=table.sha256,
         X=X,
@@ -206,11 +203,12 @@ def load_own_data(
         target=target,
         positive=positive,
         notes=(*table.notes, *notes),
-        warnings=tuple(sorted(cautions, key=attrgetter("rank"))),
         missing=table.missing,
         persons=persons,
         group=group,
     )
+    refuse_all([*faults.values(), *_unfit(data, apart)])
+    return replace(data, warnings=tuple(sorted(_cautions(data, apart), key=attrgetter("rank"))))
 
 
 def _read(
@@ -347,22 +345,16 @@ def _doubles(frame: pd.DataFrame, columns: Sequence[Column]) -> NDArray[np.bool_
     return frame.duplicated().to_numpy() if known else np.zeros(len(frame), dtype=bool)
 
 
-def _few(
-    y: NDArray[np.intp], persons: NDArray[np.intp] | None, target: str, positive: str
-) -> Iterator[str]:
-    case = y if persons is None else np.bincount(persons, weights=y) > 0
-    n_cases, whose = int(case.sum()), "rows" if persons is None else "persons"
-    if min(n_cases, len(case) - n_cases) < FEWEST_CASES:
-        few = f"{n_cases} cases" if n_cases < FEWEST_CASES else f"{len(case) - n_cases} others"
-        facts = {"positive": positive, "n": len(case), "whose": whose, "fewest": FEWEST_CASES}
-        yield sentence("few_cases", name=target, few=few, **facts)
-
-
-def _no_feature(X: pd.DataFrame, columns: Sequence[Column], target: str) -> Iterator[str]:
-    if X.empty:
-        kinds_found = ", ".join(f"{column.name}: {column.kind}" for column in columns)
-        n, features = len(columns), ", ".join(FEATURES)
-        yield sentence("no_feature", target=target, n=n, features=features, kinds=kinds_found)
+def _unfit(data: OwnData, apart: Mapping[Any, tuple[float, float]]) -> Iterator[str]:
+    """Say why no choice of a model could be based on a table."""
+    if min(data.n_cases, data.n_persons - data.n_cases) < FEWEST_CASES:
+        yield sentence("few_cases", it=data, fewest=FEWEST_CASES)
+    if data.X.empty:
+        yield sentence("no_feature", it=data, features=FEATURES)
+    for column in data.columns:
+        values, presence = apart.get(column.name, (0.5, 0.5))
+        if column.guessed and 1 in (values, presence):
+            yield sentence("gives_away", column=column, by_values=values == 1, target=data.target)
 
 
 def separation(column: pd.Series, y: NDArray[np.intp]) -> float:
@@ -390,44 +382,23 @@ def _apart(y: NDArray[np.intp], score: ArrayLike) -> float:
     return max(auc, 1 - auc)
 
 
-def _copies(
-    columns: Sequence[Column], apart: Mapping[Any, tuple[float, float]], target: str
-) -> Iterator[str]:
-    """Refuse columns that give the outcome away, by their values or by being filled in."""
-    for column in columns:
-        values, presence = apart.get(column.name, (0.5, 0.5))
-        if column.guessed and 1 in (values, presence):
-            facts = {"by_values": values == 1, "target": target}
-            yield sentence("gives_away", column=column, **facts)
-
-
-def _cautions(
-    X: pd.DataFrame,
-    y: NDArray[np.intp],
-    columns: Sequence[Column],
-    apart: Mapping[Any, tuple[float, float]],
-    group: str,
-) -> Iterator[Caution]:
+def _cautions(data: OwnData, apart: Mapping[Any, tuple[float, float]]) -> Iterator[Caution]:
     """Say what may spoil the result."""
-    for column in columns:
-        if _repeats(column, len(X)):
-            yield _of_repeats(column, len(X), group)
+    n_rows = len(data.X)
+    for column in data.columns:
+        if _repeats(column, n_rows):
+            grouped = column.name == data.group
+            what, rank = ("grouped", 2) if grouped else ("repeats", 1 if data.group else 0)
+            yield Caution(rank, sentence(what, it=column, n_rows=n_rows))
         if column.is_feature:
-            yield from _of_feature(column, X[column.name], *apart[column.name])
-    n_alike = int(X.assign(**{"\0y": y}).duplicated().sum())
+            yield from _of_feature(column, data.X[column.name], *apart[column.name])
+    n_alike = int(data.X.assign(**{"\0y": data.y}).duplicated().sum())
     if n_alike:
         yield Caution(1, sentence("equal_rows", n=n_alike))
 
 
 def _repeats(column: Column, n_rows: int) -> bool:
     return column.kind == "identifier" and column.n_values < n_rows - column.n_missing
-
-
-def _of_repeats(column: Column, n_rows: int, group: str) -> Caution:
-    name, facts = column.name, {"n_values": column.n_values, "n_rows": n_rows}
-    if name == group:
-        return Caution(2, sentence("grouped", name=name, **facts))
-    return Caution(1 if group else 0, sentence("repeats", name=name, **facts))
 
 
 def _of_feature(

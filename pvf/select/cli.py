@@ -18,7 +18,7 @@ from pvf._cli import SEED, Jobs, PathTo, refuse_outputs, say
 from pvf._outputs import write_whole
 from pvf._text import on_console
 from pvf.select.columns_file import parse_kinds
-from pvf.select.sentences import TableError, console_lines, texts
+from pvf.select.sentences import TableError, console_lines, sentence, texts
 from pvf.select.settings import A_FILE, ABOVE_0, MOST_MINUTES, Cells, Choosing, Dialect, Reading
 
 HELP = texts("options.toml")
@@ -58,15 +58,11 @@ def _ends_in(endings: str) -> Callable[[click.Context, click.Parameter, Any], An
 REPORT, MODEL = _ends_in(".html, .md or .json"), _ends_in(".skops")
 
 
-def _refuse_without_extras(reports: tuple[Path, ...], saved: Path | None) -> None:
-    drawn = [path.name for path in reports if path.suffix.lower() != ".json"]
-    if drawn and find_spec("matplotlib") is None:
-        raise click.UsageError(
-            f"--report {drawn[0]} has figures, which need Matplotlib: pip install 'pvf[plot]'. "
-            "A .json report does without."
-        )
-    if saved and find_spec("skops") is None:
-        raise click.UsageError(f"--save {saved.name} needs skops: pip install 'pvf[save]'.")
+def _refuse(wrong: dict[str, Any]) -> None:
+    """Refuse the first usage that is wrong, by its sentence; what holds goes into it."""
+    for macro, it in wrong.items():
+        if it:
+            raise click.UsageError(sentence(macro, it=it))
 
 
 def _option(flag: str, name: str, **settings: Any) -> Callable[[Any], Any]:
@@ -131,12 +127,21 @@ def select(csv: Path, target: str, dry_run: bool, **options: Any) -> None:
     printed; a report has the rest.
     """
     reports, saved = options.pop("reports"), options.pop("saved")
-    if not dry_run:
-        _check_settings(options)
+    places, per = options["places"], options["per"]
+    in_people = places is not None and per is not None
+    shares = options["validation_share"] + options["test_share"]
+    wrong = {
+        "no_capacity_given": (options["capacity"] is None) != in_people,
+        "more_places": in_people and places > per,
+        "no_training": shares >= 1,
+    }
+    _refuse({} if dry_run else wrong)
     refuse_outputs("'--report'", reports, *filter(None, (csv, options["columns_file"])))
     if saved:
         refuse_outputs("'--save'", (saved,), csv, *reports)
-    _refuse_without_extras(reports, saved)
+    drawn = [path.name for path in reports if path.suffix.lower() != ".json"]
+    _refuse({"needs_matplotlib": find_spec("matplotlib") is None and drawn})
+    _refuse({"needs_skops": find_spec("skops") is None and saved and saved.name})
     from pvf.select.choose import refuse_shape  # noqa: PLC0415
     from pvf.select.choose import select as select_model  # noqa: PLC0415
     from pvf.select.read import load_own_data  # noqa: PLC0415  takes a second to load
@@ -155,17 +160,6 @@ def select(csv: Path, target: str, dry_run: bool, **options: Any) -> None:
     say("")
     _tell("recommendation_on_console", said=selection.recommendation)
     _write(selection, reports, saved)
-
-
-def _check_settings(options: dict[str, Any]) -> None:
-    """Refuse settings that go together in no way."""
-    places, per = options["places"], options["per"]
-    if (options["capacity"] is None) == (places is None or per is None):
-        raise click.UsageError("Give --capacity, or both --places and --per-week.")
-    if places is not None and per is not None and places > per:
-        raise click.UsageError("--places must not be more than --per-week.")
-    if options["validation_share"] + options["test_share"] >= 1:
-        raise click.UsageError("--validation-share and --test-share must leave rows for training.")
 
 
 def _write(selection: Any, reports: tuple[Path, ...], saved: Path | None) -> None:

@@ -246,12 +246,7 @@ def shallow_trees(columns: Sequence[Column], *, seed: int = 0) -> dict[str, Pipe
 
 
 def make_pool(
-    pool: str,
-    columns: Sequence[Column],
-    X: pd.DataFrame,
-    y: NDArray[np.intp],
-    *,
-    seed: int = 0,
+    pool: str, columns: Sequence[Column], X: pd.DataFrame, y: NDArray[np.intp], *, seed: int = 0
 ) -> dict[str, Any]:
     """Make the candidates that a pool's name stands for.
 

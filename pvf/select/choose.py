@@ -32,15 +32,7 @@ from pvf.select.recommendation import Recommendation, recommend
 from pvf.select.run_time import Progress, expected_seconds, in_words, timed, without_a_trace
 from pvf.select.sentences import TableError, fault
 from pvf.select.settings import MOST_MINUTES, RULES, Choosing, usual_splits
-from pvf.select.splits import (
-    OneSplit,
-    Parts,
-    fitted,
-    one_split,
-    perturbation_of,
-    pmv_levels,
-    split,
-)
+from pvf.select.splits import OneSplit, Parts, fitted, one_split, perturbation_of, pmv_levels, split
 from pvf.validation import PerturbationValidationResult, tied_best
 
 #: Seconds that a column, and each of its cells, adds to a split of the built-in candidates.
@@ -405,10 +397,7 @@ def _over_splits(
 
 
 def _judged(
-    data: OwnData,
-    found: Sequence[OneSplit],
-    choices: pd.DataFrame,
-    settings: Mapping[str, Any],
+    data: OwnData, found: Sequence[OneSplit], choices: pd.DataFrame, settings: Mapping[str, Any]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return what each way of filling the places is worth on the test parts, and differences."""
     judge = Judge(

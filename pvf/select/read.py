@@ -143,11 +143,7 @@ class OwnData:
 
 
 def load_own_data(
-    path: str | Path,
-    target: Any,
-    *,
-    fits: Callable[[int, int], None] | None = None,
-    **given: Any,
+    path: str | Path, target: Any, *, fits: Callable[[int, int], None] | None = None, **given: Any
 ) -> OwnData:
     """Read a CSV with an outcome, and refuse what no choice of a model could be based on.
 

@@ -656,22 +656,17 @@ def undisguised(name: str, values: Sequence[str], censored: str) -> Disguise | N
     >>> undisguised("troponin", ["0.2", "<0.01", "0.35", "0.4"], "half").limits
     'half'
     """
-    cells = [_CELL.fullmatch(_tidy(value)) for value in values]
-    read = [(value, cell) for value, cell in zip(values, cells, strict=True) if cell]
-    odd = [value for value, cell in read if _tidy(value) != value or _beside(cell)]
-    if not odd or len(read) < len(values):
+    cells = {value: cell for value in values if (cell := _cell(value))}
+    odd = [value for value, (_, number, _) in cells.items() if number != value]
+    limited = [value for value, (limit, _, _) in cells.items() if limit]
+    # Fewer numbers without a limit are bands, such as <40 and >=40.
+    if not odd or len(cells) < len(values) or (limited and len(cells) - len(limited) < 3):
         return None
-    units = {_unit(cell): value for value, cell in read}
-    if not all(_is_unit(cell) for _, cell in read):
-        return None
-    limited = [value for value, cell in read if cell["limit"]]
-    if limited and len(read) - len(limited) < 3:
-        return None  # bands, such as <40 and >=40
+    units = {unit: value for value, (_, _, unit) in cells.items()}
     if len(units) > 1:
         shown = " and ".join(repr(value) for value in list(units.values())[:2])
         raise fault("unit", name=name, values=shown)
-    example = limited[0] if limited else odd[0]
-    return Disguise(next(iter(units)), censored if limited else "", example)
+    return Disguise(next(iter(units)), censored if limited else "", (limited or odd)[0])
 
 
 def plain_number(value: str, disguise: Disguise) -> str:
@@ -699,33 +694,27 @@ def plain_number(value: str, disguise: Disguise) -> str:
     >>> plain_number("<0.01", Disguise(limits="half", example="<0.01"))
     '0.005'
     """
-    cell = _CELL.fullmatch(_tidy(value))
+    cell = _cell(value)
     if cell is None:
         return value
-    if _unit(cell) != disguise.unit:
+    limit, number, unit = cell
+    if unit != disguise.unit:
         raise TableError(f"{value!r} has another unit than {disguise.example!r}.")
-    number = cell["number"]
-    if (cell["limit"] or "").startswith(("<", "≤")) and disguise.limits != "limit":
-        comma = "," in number and "." not in number
-        read = CENSORED[disguise.limits or "limit"](float(number.replace(",", ".")))
-        return f"{read:.12g}".replace(".", ",") if comma else f"{read:.12g}"
-    return number
+    if not limit.startswith(("<", "≤")) or disguise.limits == "limit":
+        return number
+    read = CENSORED[disguise.limits or "limit"](float(number.replace(",", ".")))
+    comma = "," in number and "." not in number
+    return f"{read:.12g}".replace(".", ",") if comma else f"{read:.12g}"
 
 
-def _tidy(value: str) -> str:
-    """Return a cell with a hyphen for minus and without gaps between thousands."""
-    return _GAPS.sub("", _MINUS.sub(lambda sign: (sign[1] or "") + "-", value))
-
-
-def _beside(cell: re.Match[str]) -> bool:
-    return bool(cell["limit"] or cell["money"] or cell["unit"])
-
-
-def _unit(cell: re.Match[str]) -> str:
-    return (cell["money"] or cell["unit"] or "").strip()
-
-
-def _is_unit(cell: re.Match[str]) -> bool:
-    """Whether what stands behind a number is a unit: a known one, or a word apart."""
-    unit = cell["unit"]
-    return not unit or unit.lower() in _UNITS or bool(cell["space"] and not unit[0].isdigit())
+def _cell(value: str) -> tuple[str, str, str] | None:
+    """Return a cell's limit, number, and unit, which is a known one or a word apart; or None."""
+    hyphen = _MINUS.sub(lambda sign: (sign[1] or "") + "-", value)
+    cell = _CELL.fullmatch(_GAPS.sub("", hyphen))
+    if cell is None:
+        return None
+    unit = cell["unit"] or ""
+    apart = cell["space"] and not unit[:1].isdigit()
+    if unit and unit.lower() not in _UNITS and not apart:
+        return None
+    return cell["limit"] or "", cell["number"], (cell["money"] or unit).strip()

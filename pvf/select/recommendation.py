@@ -70,20 +70,17 @@ def recommend(selection: Selection) -> Recommendation:
         the column that is best alone are above zero, and half of the splits choose the model. A
         caution of a column that the model looks at, and that may not be known in time, forbids it.
     """
-    model = selection.recommended
+    model, X = selection.models[selection.recommended], selection.data.X
     cautions = sorted(_caveats(selection), key=lambda caution: caution.rank)
     headline, usable = _headline(selection, [c.text for c in cautions if c.rank == 0])
-    fitted = selection.models[model]
+    last_place = cut_off(model, X, selection.settings["capacity"])
+    someone = worked_person(model, X, selection.data.columns)
     return Recommendation(
-        model=model,
+        model=selection.recommended,
         usable=usable,
         headline=headline,
         reasons=tuple(paragraphs("reasons", it=selection, names=_NAMES)),
-        model_in_words=(
-            *model_in_words(fitted),
-            cut_off(fitted, selection.data.X, selection.settings["capacity"]),
-            worked_person(fitted, selection.data.X, selection.data.columns),
-        ),
+        model_in_words=(*model_in_words(model), last_place, someone),
         caveats=tuple(caution.text for caution in cautions),
         weights=tuple(caution.weight for caution in cautions),
     )

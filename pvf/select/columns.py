@@ -557,17 +557,33 @@ def _band_start(level: str) -> float | None:
 
 
 def _feature(column: pd.Series, about: Column) -> pd.Series:
-    if about.disguise:
-        written = column.dropna().unique()
-        column = column.map({value: plain_number(value, about.disguise) for value in written})
-    values = list(column.dropna().unique())
-    if about.notation:
-        as_number = dict(zip(values, _numbers(values, about.notation), strict=True))
-        return column.map(as_number).astype(float)
-    ranked = about.kind == "ordinal"
-    known = {_folded(level): place if ranked else level for place, level in enumerate(about.levels)}
-    made = column.map({value: known[_folded(value)] for value in values})
-    return made.astype(float) if ranked else made
+    read = _reader(about)
+    made = column.map({value: read(value) for value in column.dropna().unique()})
+    return made.astype(float) if about.notation or about.kind == "ordinal" else made
+
+
+def _reader(about: Column) -> Callable[[str], Any]:
+    """Return what reads a cell of a feature as models take it; None of a cell that does not fit."""
+    forms = ["iso_date"] if about.notation == "date" else [f"plain_{about.notation or 'dot'}"]
+    forms += [f"groups_{about.notation}"] if about.grouped else []
+    words = {
+        _folded(level): float(place) if about.is_ranked else level
+        for place, level in enumerate(() if about.notation else about.levels)
+    }
+
+    def read(value: str) -> Any:
+        try:
+            plain = plain_number(value, about.disguise) if about.disguise else value
+            if not about.notation or plain.lower() in MISSING_AMONG_NUMBERS:
+                return math.nan if about.notation else words.get(_folded(plain))
+            able = any(PATTERNS[form].fullmatch(plain) for form in forms)
+            number = _READ[about.notation](plain) if able else math.inf
+        except ValueError:  # another unit, or a date that there is not
+            return None
+        known = about.kind != "nominal" or number in about.levels
+        return number if known and math.isfinite(number) else None
+
+    return read
 
 
 def misfits(column: pd.Series, about: Column) -> Iterator[str]:
@@ -592,8 +608,8 @@ def misfits(column: pd.Series, about: Column) -> Iterator[str]:
     ...     print(fault)
     Column 'ward' holds 'nord' in line 3; it takes north, south.
     """
-    present = column.dropna()
-    wrong = [value for value in present.unique() if not _fits(value, about)]
+    present, read = column.dropna(), _reader(about)
+    wrong = [value for value in present.unique() if read(value) is None]
     if wrong:
         lines = present.index[present.isin(wrong)]
         levels = about.levels if about.kind == "nominal" or not about.notation else ()
@@ -603,25 +619,6 @@ def misfits(column: pd.Series, about: Column) -> Iterator[str]:
         takes = takes or numbers.get(about.notation, "numbers") + example
         facts = {"line": lines[0], "n_more": len(lines) - 1, "takes": takes}
         yield sentence("misfits", name=about.name, value=present[lines[0]], **facts)
-
-
-def _fits(value: str, about: Column) -> bool:
-    """Whether a cell can be read as its column was."""
-    try:
-        plain = plain_number(value, about.disguise) if about.disguise else value
-    except TableError:
-        return False
-    if not about.notation:
-        return _folded(plain) in {_folded(level) for level in about.levels}
-    if plain.lower() in MISSING_AMONG_NUMBERS:
-        return True
-    if about.notation == "date":
-        return _is_date(plain)
-    forms = ("plain", "groups") if about.grouped else ("plain",)
-    if not any(_all(f"{form}_{about.notation}", [plain]) for form in forms):
-        return False
-    number = _numbers([plain], about.notation)[0]
-    return bool(np.isfinite(number)) and (about.kind != "nominal" or number in about.levels)
 
 
 # --- numbers in disguise --------------------------------------------------------------------------

@@ -152,8 +152,8 @@ class Choosing:
             elif isinstance(takes, click.IntRange):
                 check_integer(one.name, value, int(takes.min or 0), int(takes.max or LARGEST))
             elif isinstance(takes, Number):
-                ends = {"low": takes.min or 0, "high": takes.max or np.inf}
-                check_number(one.name, value, **ends, left_open=takes.min_open)
+                low, high = takes.min or 0, takes.max or np.inf
+                check_number(one.name, value, low, high, left_open=takes.min_open)
         for level in self.sigmas:
             check_number("sigmas", level, 0)
         per = self.per or 100

@@ -18,7 +18,7 @@ from pvf._cli import SEED, Jobs, PathTo, refuse_outputs, say
 from pvf._outputs import write_whole
 from pvf._text import on_console
 from pvf.select.columns_file import parse_kinds
-from pvf.select.sentences import TableError, console_lines, sentence, texts
+from pvf.select.sentences import TableError, lines, sentence, texts
 from pvf.select.settings import A_FILE, ABOVE_0, MOST_MINUTES, Cells, Choosing, Dialect, Reading
 
 HELP = texts("options.toml")
@@ -195,8 +195,7 @@ _WIDEST = 40
 
 
 def _tell(macro: str, **facts: Any) -> None:
-    for line in console_lines(macro, **facts):
-        click.echo(line)
+    click.echo("\n".join(lines(macro, **facts)))
 
 
 @click.command()

@@ -11,16 +11,7 @@ import pandas as pd
 
 from pvf._text import on_console, one_line
 from pvf.select.columns import guess_columns
-from pvf.select.sentences import TableError, quoted
-
-HEAD = """\
-# What each column of {name} is taken for. Change what is wrong, then
-#   pvf select {name} --columns THIS_FILE --target ... --capacity ...
-# Kinds: numeric, nominal, ordinal, or a list of an ordinal column's levels from lowest to highest;
-# left out are identifier, date, text, constant and ignored. The target's line counts for nothing.
-# A column that cannot be read stands behind a #: take that away, and give its kind.
-[columns]
-"""
+from pvf.select.sentences import TableError, lines, quoted
 
 
 def columns_as_toml(frame: pd.DataFrame, name: str, **reading: Any) -> str:
@@ -46,16 +37,11 @@ def columns_as_toml(frame: pd.DataFrame, name: str, **reading: Any) -> str:
     >>> print(columns_as_toml(frame, "a.csv").splitlines()[-1])
     "grade" = ["low", "medium", "high"]  # levels with an order of their own: low < medium < high
     """
-    lines = []
-    for column, (kind, why) in _guesses(frame, reading).items():
-        value = (
-            f"[{', '.join(map(_string, kind))}]"
-            if isinstance(kind, list)
-            else _string(kind or "ignored")
-        )
-        comment = "" if kind else "# "
-        lines.append(f"{comment}{_string(column)} = {value}  # {one_line(why)}")
-    return HEAD.format(name=quoted(one_line(name))) + "\n".join(lines) + "\n"
+    rows = [
+        (_toml(column), kind and _toml(kind), one_line(why))
+        for column, (kind, why) in _guesses(frame, reading).items()
+    ]
+    return "\n".join([*lines("columns_file", name=quoted(one_line(name)), rows=rows), ""])
 
 
 def parse_kinds(
@@ -171,7 +157,9 @@ def _guesses(
     return {name: found[name] for name in frame.columns}
 
 
-def _string(text: str) -> str:
-    """Return a TOML string: what is not plain is written by its number."""
-    plain = (c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in text)
+def _toml(value: str | list[str]) -> str:
+    """Return a TOML string, in which what is not plain is written by its number, or a list."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    plain = (c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in value)
     return f'"{"".join(plain)}"'

@@ -48,8 +48,8 @@ def paragraphs(macro: str, /, **facts: Any) -> list[str]:
     return [re.sub(r"\n *", " ", text.strip("\n")).strip() for text in made if text.strip()]
 
 
-def console_lines(macro: str, /, **facts: Any) -> list[str]:
-    """Return the lines of a template in which `shown` makes each text safe for a terminal."""
+def lines(macro: str, /, **facts: Any) -> list[str]:
+    """Return the lines of a template as they stand, each text in it being on one line."""
     return str(getattr(_sentences(), macro)(**facts)).strip("\n").split("\n")
 
 

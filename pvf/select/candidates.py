@@ -81,11 +81,8 @@ class MixedEncoder(TransformerMixin, BaseEstimator):
         # Rounding leaves a constant column some spread, and dividing by it would blow that up.
         constant = filled.max(axis=0, initial=-np.inf) == filled.min(axis=0, initial=np.inf)
         self.spreads_ = np.where(constant, 1.0, spread)
-        counts = [
-            np.bincount(codes[codes >= 0], minlength=len(column.levels))
-            for column, codes in self._codes(X)
-        ]
-        self.modes_ = [int(count.argmax()) for count in counts]
+        known = [(codes[codes >= 0], len(column.levels)) for column, codes in self._codes(X)]
+        self.modes_ = [int(np.bincount(codes, minlength=n).argmax()) for codes, n in known]
         self.n_features_in_, self.feature_names_in_ = X.shape[1], np.array(X.columns, dtype=object)
         return self
 
@@ -345,6 +342,6 @@ def _logistic(columns: Sequence[Column]) -> Pipeline:
 
 def _by_class(estimators: Sequence[Any]) -> dict[str, Any]:
     """Name estimators by place and by the class of their last step."""
-    last = [e.steps[-1][1] if isinstance(e, Pipeline) else e for e in estimators]
+    last = [getattr(estimator, "steps", [("", estimator)])[-1][1] for estimator in estimators]
     kinds = [f"{place}: {type(step).__name__}" for place, step in enumerate(last, start=1)]
     return dict(zip(kinds, estimators, strict=True))

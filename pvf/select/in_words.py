@@ -49,7 +49,7 @@ def model_in_words(model: Any) -> list[str]:
 
 def parts_of(model: Any) -> tuple[MixedEncoder | None, Any]:
     """Return the encoder and the classifier of a built-in candidate; any other has no encoder."""
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+    steps = [step for _, step in getattr(model, "steps", [("", model)])]
     built_in = len(steps) == 2 and isinstance(steps[0], MixedEncoder)
     return (steps[0] if built_in else None), steps[-1]
 

@@ -174,20 +174,14 @@ def _write(selection: Any, reports: tuple[Path, ...], saved: Path | None) -> Non
         try:
             write(selection, path)
         except Exception as error:  # whatever it is, the other files are worth having
-            failed.append(f"{path} cannot be written ({_reason(error)})")
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            failed.append(f"{path} cannot be written ({getattr(error, 'strerror', None) or why})")
         else:
             written.append(str(path))
             say(f"{what}: {path}")
     if failed:
         said = f"{'; '.join(failed)}. Written: {', '.join(written) or 'none'}."
         raise click.ClickException(on_console(said))
-
-
-def _reason(error: Exception) -> str:
-    """Say why a report was not written; a fault of this library by its kind too."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 #: Columns whose names are longer stand out of the line, so that one name doesn't widen them all.

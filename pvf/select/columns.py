@@ -357,7 +357,7 @@ def _of_text(base: Column, counts: pd.Series) -> Iterator[_Rule]:
     one_word = np.mean([" " not in value for value in values]) > 0.9
     own_code = named or (one_word and len(values) > 0.9 * n_rows)
     coded = _all("mixed_code", values) and FEWEST_PERSONS <= len(values) <= n_rows / 1.5
-    pairs = sum(map(bool, map(PATTERNS["two_numbers"].fullmatch, values))) > 0.9 * len(values)
+    pairs = np.mean([_all("two_numbers", [value]) for value in values]) > 0.9
     yield from [
         (order, "ordinal", "own_order", {**kept, "levels": tuple(order)}),
         (few, "nominal" if n_levels > 1 else "constant", "few_levels", kept),

@@ -202,12 +202,12 @@ def _levels_among_missing(frame: pd.DataFrame, more: set[str]) -> dict[str, set[
         if any(re.match(r"[<>]?[+-]?[.,]?\d", value) for value in rest):
             among_numbers |= {*counts.index} & {*MISSING} - {"-"}
         elif 0 < len(rest) <= MOST_WORDS:
-            share = counts / len(column) if len(rest) > 1 else counts * 0
+            several, n_rows = len(rest) > 1, len(column)
             capitals = column[column.str.lower().isin(rest)].str.fullmatch(r"[A-Z]{2,5}").all()
             asked = {
                 "-": "-" in counts and all(set(value) <= set("+-/() ") for value in rest),
-                "nil": share.get("nil", 0) >= 0.1,
-                "na": bool(capitals) and share.get("na", 0) >= 0.05,
+                "nil": several and counts.get("nil", 0) >= 0.1 * n_rows,
+                "na": several and capitals and counts.get("na", 0) >= 0.05 * n_rows,
             }
             kept[str(name)] = {mark for mark, is_level in asked.items() if is_level} - more
     # A spelling that also stands among numbers means missing there, so everywhere.

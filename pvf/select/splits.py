@@ -146,17 +146,17 @@ def perturbation_of(
     """
     mechanisms: dict[str, Mechanism] = {}
     for column in columns:
+        known = column.levels
+        if column.is_ranked:
+            known = tuple(float(rank) for rank in range(len(known)))  # as in the feature frame
         if column.kind == "numeric":
             spread = float(np.nan_to_num(X_train[column.name].std(ddof=0)))
-            mechanisms[column.name] = WhereObserved(GaussianNoise(sigma * spread))
-            continue
-        known = column.levels
-        if column.kind == "ordinal" and isinstance(known[0], str):
-            known = tuple(float(rank) for rank in range(len(known)))  # as in the feature frame
-        change: Any = NominalFlip(change_probability)
-        if column.kind == "ordinal":
-            change = OrdinalShift(change_probability, shift_decay, order=known)
-        mechanisms[column.name] = WhereObserved(change, known)
+            made = WhereObserved(GaussianNoise(sigma * spread))
+        elif column.kind == "ordinal":
+            made = WhereObserved(OrdinalShift(change_probability, shift_decay, order=known), known)
+        else:
+            made = WhereObserved(NominalFlip(change_probability), known)
+        mechanisms[column.name] = made
     return Perturbation(mechanisms).fit(X_train)
 
 

@@ -287,7 +287,7 @@ def refuse_shape(
     n_rows: int,
     n_columns: int,
     *,
-    pool: str = "pairs,trees",
+    pool: str = Choosing.pool,
     n_splits: int | None = None,
     n_jobs: int | None = None,
     most_minutes: float = MOST_MINUTES,

@@ -16,6 +16,7 @@ import numpy as np
 
 from pvf._checks import LARGEST, check_choice, check_integer, check_number
 from pvf._cli import SEED, Number, PathTo
+from pvf.select.columns import CENSORED
 
 #: The rules that select, in the order of tables and figures.
 RULES = ("traditional", "PVF", "PMV")
@@ -48,7 +49,7 @@ class Cells(Dialect):
     decimal: str | None = setting(None, "--decimal", type=click.Choice([".", ","]))
     missing: Any = setting((), "--missing", multiple=True)
     missing_spellings: Sequence[str] | None = setting(None, "--missing-spellings", metavar="A,B")
-    censored: str = setting("limit", "--censored", type=click.Choice(["limit", "half", "sqrt2"]))
+    censored: str = setting("limit", "--censored", type=click.Choice(list(CENSORED)))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,6 +31,7 @@ from pvf.select.candidates import make_pool, strongest_alone
 from pvf.select.columns import Column
 from pvf.select.read import OwnData
 from pvf.select.sentences import fault
+from pvf.select.settings import Choosing
 from pvf.validation import perturbation_validation
 
 #: What scikit-learn takes as a seed.
@@ -56,8 +57,8 @@ def split(
     y: NDArray[np.intp],
     *,
     persons: NDArray[np.intp] | None = None,
-    validation_share: float = 0.2,
-    test_share: float = 0.2,
+    validation_share: float = Choosing.validation_share,
+    test_share: float = Choosing.test_share,
     seed: int = 0,
 ) -> Parts:
     """Split rows at random into training, validation and test, each with its share of cases.
@@ -121,8 +122,8 @@ def perturbation_of(
     X_train: pd.DataFrame,
     *,
     sigma: float,
-    change_probability: float = 0.1,
-    shift_decay: float = 0.1,
+    change_probability: float = Choosing.change_probability,
+    shift_decay: float = Choosing.shift_decay,
 ) -> Perturbation:
     """Make the perturbation of a table: noise, flips and shifts, by each column's kind.
 

@@ -357,7 +357,7 @@ def _of_text(base: Column, counts: pd.Series) -> Iterator[_Rule]:
     one_word = np.mean([" " not in value for value in values]) > 0.9
     own_code = named or (one_word and len(values) > 0.9 * n_rows)
     coded = _all("mixed_code", values) and FEWEST_PERSONS <= len(values) <= n_rows / 1.5
-    pairs = np.mean([_all("two_numbers", [value]) for value in values]) > 0.9
+    pairs = np.mean([_is("two_numbers", value) for value in values]) > 0.9
     yield from [
         (order, "ordinal", "own_order", {**kept, "levels": tuple(order)}),
         (few, "nominal" if n_levels > 1 else "constant", "few_levels", kept),
@@ -400,7 +400,7 @@ def _as_given(base: Column, given: Any, counts: pd.Series, notation: str) -> Col
         example = "<".join(sorted(values)[:3])
         raise fault("no_order", name=name, values=values[:4], example=example)
     if not _all("iso_date", values):
-        wrong = next((repr(v) for v in values if not _is_number(v)), _in_two_notations(values))
+        wrong = next((repr(v) for v in values if not _is("number", v)), _in_two_notations(values))
         raise TableError(f"Column {name!r} holds {wrong}; as numeric it takes numbers.")
     if impossible := [value for value in values if not _is_date(value)]:
         raise TableError(f"Column {name!r} holds {impossible[0]!r}, which is no date.")
@@ -428,12 +428,16 @@ def _levels(counts: pd.Series) -> dict[str, Any]:
     return {"levels": tuple(sorted(spelt.values()))}
 
 
+def _is(pattern: str, value: str) -> bool:
+    return bool(PATTERNS[pattern].fullmatch(value))
+
+
 def _all(pattern: str, values: Iterable[str]) -> bool:
-    return all(map(PATTERNS[pattern].fullmatch, values))
+    return all(_is(pattern, value) for value in values)
 
 
 def _any(pattern: str, values: Iterable[str]) -> bool:
-    return any(map(PATTERNS[pattern].fullmatch, values))
+    return any(_is(pattern, value) for value in values)
 
 
 def _folded(value: str) -> str:
@@ -443,12 +447,12 @@ def _folded(value: str) -> str:
 def _notation(name: str, values: list[str], decimal: str | None, separator: str) -> str:
     """Find out how a column writes numbers; "" if it holds anything else."""
     values = [value for value in values if value.lower() not in MISSING_AMONG_NUMBERS]
-    finite = [value for value in values if not _all("infinite", [value])]
+    finite = [value for value in values if not _is("infinite", value)]
     if not finite or _any("code", finite):
         return ""
     if decimal is None and separator == ";" and any("," in value for value in finite):
         decimal = ","
-    able = [notation for notation in NOTATIONS if all(_is_in(notation, value) for value in finite)]
+    able = [notation for notation in NOTATIONS if _all(notation, finite)]
     if decimal is not None:
         return "".join({*able} & {{".": "dot", ",": "comma"}[decimal]})
     if len(able) == 2 and not _all("plain_dot", finite):
@@ -488,24 +492,14 @@ def _is_date(value: str) -> bool:
         pd.Timestamp(value)
     except ValueError:
         return False
-    return _all("iso_date", [value])
-
-
-def _is_in(notation: str, value: str) -> bool:
-    return any(PATTERNS[f"{form}_{notation}"].fullmatch(value) for form in ("plain", "groups"))
-
-
-def _is_number(value: str) -> bool:
-    return any(_is_in(notation, value) for notation in NOTATIONS)
+    return _is("iso_date", value)
 
 
 def _in_two_notations(values: list[str]) -> str:
     """Say why values that each are a number are none together."""
-    for value in values:
-        if _all("code", [value]):
-            return f"{value!r}, which its leading zero makes a code"
-    not_dot = [v for v in values if not _is_in("dot", v)]
-    not_comma = [v for v in values if not _is_in("comma", v)]
+    if codes := [value for value in values if _is("code", value)]:
+        return f"{codes[0]!r}, which its leading zero makes a code"
+    not_dot, not_comma = ([v for v in values if not _is(mark, v)] for mark in NOTATIONS)
     if not_dot and not_comma:
         return f"{not_dot[0]!r} and {not_comma[0]!r}, which are not of one notation"
     return f"{(not_dot or not_comma)[0]!r}, whose decimal mark is not the one given"
@@ -516,7 +510,7 @@ def _refuse_nearly_numbers(name: str, counts: pd.Series) -> None:
     values = list(counts.index)
     if _any("code", values):
         return
-    odd = [value for value in values if not _is_number(value)]
+    odd = [value for value in values if not _is("number", value)]
     if not odd:
         raise fault("two_notations", name=name, what=_in_two_notations(values))
     share = 1 - counts[odd].sum() / counts.sum()
@@ -550,7 +544,7 @@ def _rank(level: str) -> int | None:
 
 def _band_start(level: str) -> float | None:
     """Return where a band such as 40-49, <40 or 60+ begins."""
-    if not _all("band", [level]):
+    if not _is("band", level):
         return None
     first = float(re.findall(r"\d+", level)[0])
     return first - 0.5 if level[0] in "<≤" else first + (level[0] in ">≥") / 2
@@ -564,8 +558,8 @@ def _feature(column: pd.Series, about: Column) -> pd.Series:
 
 def _reader(about: Column) -> Callable[[str], Any]:
     """Return what reads a cell of a feature as models take it; None of a cell that does not fit."""
-    forms = ["iso_date"] if about.notation == "date" else [f"plain_{about.notation or 'dot'}"]
-    forms += [f"groups_{about.notation}"] if about.grouped else []
+    pattern = about.notation if about.grouped else f"plain_{about.notation}"
+    pattern = "iso_date" if about.notation == "date" else pattern
     words = {
         _folded(level): float(place) if about.is_ranked else level
         for place, level in enumerate(() if about.notation else about.levels)
@@ -576,8 +570,7 @@ def _reader(about: Column) -> Callable[[str], Any]:
             plain = plain_number(value, about.disguise) if about.disguise else value
             if not about.notation or plain.lower() in MISSING_AMONG_NUMBERS:
                 return math.nan if about.notation else words.get(_folded(plain))
-            able = any(PATTERNS[form].fullmatch(plain) for form in forms)
-            number = _READ[about.notation](plain) if able else math.inf
+            number = _READ[about.notation](plain) if _is(pattern, plain) else math.inf
         except ValueError:  # another unit, or a date that there is not
             return None
         known = about.kind != "nominal" or number in about.levels

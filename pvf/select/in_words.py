@@ -117,10 +117,8 @@ def worked_person(model: Any, X: pd.DataFrame, columns: Sequence[Column]) -> str
         With the values on which the score depends, eight at most.
     """
     middle = {
-        name: X[name].quantile(interpolation="lower")
-        if X[name].dtype.kind == "f"
-        else X[name].mode().iloc[0]
-        for name in X
+        name: X[name].quantile(interpolation="lower") if is_number else X[name].mode().iloc[0]
+        for name, is_number in (X.dtypes == "float64").items()
     }
     row = pd.DataFrame([middle]).astype(X.dtypes.to_dict())
     about = {column.name: column for column in columns}

@@ -160,7 +160,7 @@ class Choosing:
         per = self.per or 100
         if self.capacity is None and (self.places is None or self.per is None):
             raise ValueError("capacity must be given, or places and per.")
-        share = float(self.capacity or 0 if self.places is None else self.places / per)
+        share = float((self.capacity or 0) if self.places is None else self.places / per)
         if not np.isclose(share, float(self.capacity or share)):
             raise ValueError(
                 f"places and per must be the capacity, got {self.places:g} for {per:g} beside it."

@@ -367,13 +367,8 @@ def _recommended_first(selection: Selection) -> PerturbationValidationResult:
     result = selection.validation
     first = result.names.index(selection.recommended)
     order = sorted(range(len(result.names)), key=lambda place: place != first)
-    return dataclasses.replace(
-        result,
-        scores=None if result.scores is None else result.scores[order],
-        aggregated=result.aggregated[order],
-        unperturbed=result.unperturbed[order],
-        models=tuple(result.models[place] for place in order),
-        names=tuple(result.names[place] for place in order),
-        tied=tied_best(result.aggregated[order]),
-        best_index=0,
-    )
+    rows = {name: getattr(result, name)[order] for name in ("scores", "aggregated", "unperturbed")}
+    rows |= {
+        name: tuple(getattr(result, name)[place] for place in order) for name in ("models", "names")
+    }
+    return dataclasses.replace(result, **rows, tied=tied_best(rows["aggregated"]), best_index=0)

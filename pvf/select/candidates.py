@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -21,14 +21,14 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from pvf._checks import check_integer
 from pvf.select.columns import Column
 from pvf.select.read import separation
-from pvf.select.sentences import TableError
+from pvf.select.sentences import TableError, fault
 
 POOLS = ("pairs", "trees")
 DEPTHS, LEAVES = (1, 2, 3, 4), (0.01, 0.03, 0.1, 0.2)
-MOST_PAIRS = 45
+#: Pairs are made of so many columns at most, which are 45 pairs.
+MOST_PAIRED = 10
 
 
 class MixedEncoder(TransformerMixin, BaseEstimator):
@@ -81,11 +81,8 @@ class MixedEncoder(TransformerMixin, BaseEstimator):
         # Rounding leaves a constant column some spread, and dividing by it would blow that up.
         constant = filled.max(axis=0, initial=-np.inf) == filled.min(axis=0, initial=np.inf)
         self.spreads_ = np.where(constant, 1.0, spread)
-        counts = [
-            np.bincount(codes[codes >= 0], minlength=len(column.levels))
-            for column, codes in self._codes(X)
-        ]
-        self.modes_ = [int(count.argmax()) for count in counts]
+        known = [(codes[codes >= 0], len(column.levels)) for column, codes in self._codes(X)]
+        self.modes_ = [int(np.bincount(codes, minlength=n).argmax()) for codes, n in known]
         self.n_features_in_, self.feature_names_in_ = X.shape[1], np.array(X.columns, dtype=object)
         return self
 
@@ -159,13 +156,12 @@ def encoder(columns: Sequence[Column], *, scale: bool = True) -> MixedEncoder:
 
 
 def logistic_pairs(
-    columns: Sequence[Column],
-    X: pd.DataFrame,
-    y: NDArray[np.intp],
-    *,
-    most: int = MOST_PAIRS,
+    columns: Sequence[Column], X: pd.DataFrame, y: NDArray[np.intp]
 ) -> dict[str, Pipeline]:
     """Make logistic regressions on pairs of columns, as in the paper's synthetic experiment.
+
+    Of more than `MOST_PAIRED` columns those are taken that separate the classes best by themselves
+    in the training rows, by `pvf.select.read.separation`.
 
     Parameters
     ----------
@@ -175,9 +171,6 @@ def logistic_pairs(
         Training rows.
     y : ndarray of 0 and 1 of shape (n_samples,)
         Their outcome.
-    most : int, default=45
-        How many pairs at most. If there are more, those of the columns that separate the classes
-        best by themselves in the training rows, by `pvf.select.read.separation`.
 
     Returns
     -------
@@ -185,17 +178,14 @@ def logistic_pairs(
         Unfitted, named by their columns; of a single column, the one model of it. Classes weigh
         the same, since otherwise models of a rare outcome flag nobody.
     """
-    check_integer("most", most, 1)
-    n_columns = _columns_for(most)
     chosen = list(columns)
-    if len(chosen) > n_columns:
+    if len(chosen) > MOST_PAIRED:
         strength = {column.name: separation(X[column.name], y) for column in columns}
-        leading = sorted(strength, key=lambda name: (-strength[name], name))[:n_columns]
+        leading = sorted(strength, key=lambda name: (-strength[name], name))[:MOST_PAIRED]
         chosen = [column for column in columns if column.name in leading]
-    if len(chosen) == 1:
-        return {f"logistic: {chosen[0].name}": _logistic(chosen)}
-    pairs = itertools.combinations(chosen, 2)
-    return {f"logistic: {a.name} + {b.name}": _logistic([a, b]) for a, b in pairs}
+    sets = list(itertools.combinations(chosen, 2 if len(chosen) > 1 else 1))
+    names = [" + ".join(column.name for column in some) for some in sets]
+    return {f"logistic: {name}": _logistic(some) for name, some in zip(names, sets, strict=True)}
 
 
 def strongest_alone(
@@ -244,27 +234,16 @@ def shallow_trees(columns: Sequence[Column], *, seed: int = 0) -> dict[str, Pipe
     """
     trees = {}
     for depth, leaf, features in itertools.product(DEPTHS, LEAVES, (None, "sqrt")):
+        own = {"max_depth": depth, "min_samples_leaf": leaf, "max_features": features}
+        tree = DecisionTreeClassifier(**own, class_weight="balanced", random_state=seed)
         some = ", some features" if features else ""
-        trees[f"tree: depth {depth}, leaf {leaf:.0%}{some}"] = make_pipeline(
-            encoder(columns, scale=False),
-            DecisionTreeClassifier(
-                max_depth=depth,
-                min_samples_leaf=leaf,
-                max_features=features,
-                class_weight="balanced",
-                random_state=seed,
-            ),
-        )
+        name = f"tree: depth {depth}, leaf {leaf:.0%}{some}"
+        trees[name] = make_pipeline(encoder(columns, scale=False), tree)
     return trees
 
 
 def make_pool(
-    pool: str,
-    columns: Sequence[Column],
-    X: pd.DataFrame,
-    y: NDArray[np.intp],
-    *,
-    seed: int = 0,
+    pool: str, columns: Sequence[Column], X: pd.DataFrame, y: NDArray[np.intp], *, seed: int = 0
 ) -> dict[str, Any]:
     """Make the candidates that a pool's name stands for.
 
@@ -292,20 +271,18 @@ def make_pool(
     TableError
         If there is no such pool, or two candidates have one name.
     """
+    own: dict[str, Callable[[], Mapping[str, Any]]] = {
+        "pairs": lambda: logistic_pairs(columns, X, y),
+        "trees": lambda: shallow_trees(columns, seed=seed),
+    }
     made: dict[str, Any] = {}
     for part in _parts(pool):
-        if part == "pairs":
-            more: Mapping[str, Any] = logistic_pairs(columns, X, y)
-        elif part == "trees":
-            more = shallow_trees(columns, seed=seed)
-        else:
-            more = load_pool(part, columns)
-        twice = [name for name in more if name in made]
-        if twice:
+        more = own[part]() if part in own else load_pool(part, columns)
+        if twice := [name for name in more if name in made]:
             raise TableError(f"pool {pool!r} has two candidates named {twice[0]!r}.")
         made |= more
     if not made:
-        raise TableError(f"pool is {pool!r}; it takes {', '.join(POOLS)}, or package.module:name.")
+        raise fault("no_pool", pool=pool, pools=POOLS)
     return made
 
 
@@ -332,7 +309,7 @@ def load_pool(path: str, columns: Sequence[Column]) -> dict[str, Any]:
     """
     module_name, _, name = path.partition(":")
     if not module_name or not name:
-        raise TableError(f"pool is {path!r}; it takes {', '.join(POOLS)}, or package.module:name.")
+        raise fault("no_pool", pool=path, pools=POOLS)
     try:
         function = getattr(importlib.import_module(module_name), name)
         takes_columns = bool(inspect.signature(function).parameters)
@@ -340,15 +317,13 @@ def load_pool(path: str, columns: Sequence[Column]) -> dict[str, Any]:
     except Exception as error:  # whatever somebody else's code raises
         raise TableError(f"pool {path!r}: {type(error).__name__}: {error}") from error
     if not isinstance(returned, Mapping | list | tuple) or not len(returned):
-        raise TableError(
-            f"pool {path!r} returned {returned!r:.60}; it takes a list or dict of classifiers."
-        )
+        raise fault("no_list", pool=path, returned=f"{returned!r:.60}")
     made = dict(returned) if isinstance(returned, Mapping) else _by_class(returned)
     for key, estimator in made.items():
-        if isinstance(estimator, type) or not isinstance(estimator, BaseEstimator):
-            raise TableError(f"pool {path!r}: {key!r} is {estimator!r:.60}, no estimator.")
-        if not is_classifier(estimator):
-            raise TableError(f"pool {path!r}: {key!r} is {estimator!r:.60}, no classifier.")
+        is_one = isinstance(estimator, BaseEstimator) and not isinstance(estimator, type)
+        if not is_one or not is_classifier(estimator):
+            what = "classifier" if is_one else "estimator"
+            raise TableError(f"pool {path!r}: {key!r} is {estimator!r:.60}, no {what}.")
     return {str(key): estimator for key, estimator in made.items()}
 
 
@@ -361,19 +336,12 @@ def _parts(pool: str) -> list[str]:
     return [part for part in (piece.strip() for piece in pool.split(",")) if part]
 
 
-def _columns_for(most: int) -> int:
-    """Return of how many columns there are at most so many pairs."""
-    return max(n for n in range(2, most + 2) if n * (n - 1) // 2 <= most)
-
-
 def _logistic(columns: Sequence[Column]) -> Pipeline:
     return make_pipeline(encoder(columns), LogisticRegression(class_weight="balanced"))
 
 
 def _by_class(estimators: Sequence[Any]) -> dict[str, Any]:
     """Name estimators by place and by the class of their last step."""
-    last = [e.steps[-1][1] if isinstance(e, Pipeline) else e for e in estimators]
-    return {
-        f"{place}: {type(step).__name__}": estimator
-        for place, (step, estimator) in enumerate(zip(last, estimators, strict=True), start=1)
-    }
+    last = [getattr(estimator, "steps", [("", estimator)])[-1][1] for estimator in estimators]
+    kinds = [f"{place}: {type(step).__name__}" for place, step in enumerate(last, start=1)]
+    return dict(zip(kinds, estimators, strict=True))

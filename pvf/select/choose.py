@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 from threadpoolctl import threadpool_limits
 
-from pvf._checks import check_choice, check_integer, check_number
+from pvf._checks import check_number
 from pvf.advice import Advice, advice, kind_of_pool
 from pvf.audit import disagreement, mean_held_out, result_over_splits
 from pvf.multiplicity import rashomon_set
@@ -31,23 +31,10 @@ from pvf.select.read import OwnData
 from pvf.select.recommendation import Recommendation, recommend
 from pvf.select.run_time import Progress, expected_seconds, in_words, timed, without_a_trace
 from pvf.select.sentences import TableError, fault
-from pvf.select.splits import (
-    LARGEST_SEED,
-    RULES,
-    OneSplit,
-    Parts,
-    fitted,
-    one_split,
-    perturbation_of,
-    pmv_levels,
-    split,
-)
+from pvf.select.settings import MOST_MINUTES, RULES, Choosing, usual_splits
+from pvf.select.splits import OneSplit, Parts, fitted, one_split, perturbation_of, pmv_levels, split
 from pvf.validation import PerturbationValidationResult, tied_best
 
-#: Noise levels σ whose effect on the choice is shown, in standard deviations of the training part.
-SIGMAS = (0.03, 0.1, 0.3)
-#: Splits of a table of up to so many rows; of larger ones fewer, but not below the fewest.
-MOST_SPLITS, FEWEST_SPLITS, ROWS_OF_MOST = 20, 5, 2000
 #: Seconds that a column, and each of its cells, adds to a split of the built-in candidates.
 A_COLUMN, A_CELL = 0.045, 4e-5
 #: Perturbed sets of a split at least, and rows of its replicas together at most.
@@ -172,28 +159,10 @@ def recommended_model(tied: Mapping[str, Sequence[str]], rule: str = "PVF") -> s
 def select(
     data: OwnData,
     *,
-    capacity: float | None = None,
-    pool: str = "pairs,trees",
-    rule: Literal["traditional", "PVF", "PMV"] | None = None,
-    sigma: float = 0.1,
-    sigmas: Sequence[float] = SIGMAS,
-    change_probability: float = 0.1,
-    shift_decay: float = 0.1,
-    n_sets: int = 100,
-    n_replicas: int = 7,
-    aggregate: float = 0.25,
-    n_repeats: int = 1,
-    n_splits: int | None = None,
-    validation_share: float = 0.2,
-    test_share: float = 0.2,
-    epsilon: float = 0.05,
-    n_bootstraps: int = 1000,
-    places: float | None = None,
-    per: float | None = None,
-    seed: int = 0,
     n_jobs: int | None = None,
     progress: bool | None = None,
-    most_minutes: float = 15.0,
+    most_minutes: float = MOST_MINUTES,
+    **given: Any,
 ) -> Selection:
     """Fit a pool of candidates in many splits, let three rules select, and judge what they select.
 
@@ -206,38 +175,6 @@ def select(
     ----------
     data : OwnData
         From `load_own_data`.
-    capacity : float in (0, 1], optional
-        Share γ of the patients that can receive the intervention. Without it ``places / per``.
-    pool : str, default="pairs,trees"
-        Candidates, as in `pvf.select.candidates.make_pool`.
-    rule : {"traditional", "PVF", "PMV"}, optional
-        The rule that is followed; by default the one that `pvf.advice.advice` gives for the
-        pool, the capacity and the cases that a split validates on.
-    sigma : float, default=0.1
-        Noise of numeric columns under PVF, in standard deviations of the training part.
-    sigmas : sequence of float
-        Other noise levels, whose effect on PVF's choice is shown.
-    change_probability, shift_decay : float
-        As in `perturbation_of`.
-    n_sets : int, default=100
-        Perturbed sets, over all splits together; five a split at least.
-    n_replicas, aggregate
-        As in `pvf.perturbation_validation`; fewer replicas where a validation part is large.
-    n_repeats : int, default=1
-        How often PMV flips labels and refits, on the training part of each split.
-    n_splits : int, optional
-        By default 20 up to 2,000 rows, and fewer of more, five at least.
-    places, per : float, optional
-        The capacity in people: so many places for so many, such as 20 for 150 a week.
-    validation_share, test_share : float in (0, 1)
-        As in `split`.
-    epsilon : float, default=0.05
-        Candidates whose class-balanced log-loss on the validation parts is within this of the best
-        are the good models that Rashomon Capacity is computed over.
-    n_bootstraps : int, default=1000
-        Resamples for intervals.
-    seed : int
-        Of the split, the noise, the trees and the bootstrap.
     n_jobs : int or None
         Workers, as joblib takes them; the result has the same bits for any number.
     progress : bool or None
@@ -247,6 +184,9 @@ def select(
     most_minutes : float, default=15
         A run that a probe expects to take longer is refused before anything else is fitted. How
         fast the machine is decides on that alone: what runs gives the same result everywhere.
+    **given
+        The attributes of `pvf.select.settings.Choosing`; ``capacity``, or ``places`` and ``per``,
+        at least.
 
     Returns
     -------
@@ -260,17 +200,24 @@ def select(
     ValueError, TypeError
         An argument is of the wrong kind or range.
     """
-    settings = _complete(
-        {name: value for name, value in locals().items() if name not in _NO_SETTINGS}, len(data.X)
-    )
+    settings = Choosing(**given).completed(len(data.X))
     check_number("most_minutes", most_minutes, 0, left_open=True)
-    candidates = make_pool(pool, data.features, data.X, data.y, seed=seed)
-    line = _advised(settings, data, candidates)
-    seeds, parts = _splits_of(data, settings)
+    candidates = make_pool(settings["pool"], data.features, data.X, data.y, seed=settings["seed"])
+    n_cases = settings["validation_share"] * data.n_cases
+    line = advice(kind_of_pool(list(candidates.values())), settings["capacity"], n_cases)
+    settings["rule"] = settings["rule"] or line.rule
+    drawn = np.random.SeedSequence(settings["seed"]).generate_state(settings["n_splits"])
+    seeds = [int(seed) for seed in drawn]
+    shares = {name: settings[name] for name in ("validation_share", "test_share")}
+    parts = [split(data.y, persons=data.persons, **shares, seed=seed) for seed in seeds]
     of_a_split = settings | _fewer_sets(settings, len(parts[0].validation))
     with threadpool_limits(limits=1), Progress("select", show=progress) as run:
         run.stage("finding out how long this takes")
-        _refuse_a_long_run(data, parts[0], of_a_split, candidates, n_jobs, most_minutes, run)
+        seconds = _seconds_of_a_split(data, parts[0], of_a_split, candidates)
+        shape = _shape(len(data.X), len(data.features), len(parts))
+        what = f"{len(candidates)} candidates, {shape}"
+        minutes = _refuse_long(seconds, what, len(parts), n_jobs, most_minutes)
+        run.expect(minutes, what)
         run.stage("splits", len(parts))
         tasks = (
             delayed(one_split)(data, part, of_a_split, seed=own)
@@ -286,57 +233,6 @@ def select(
         return _selection(data, settings, found, models, left_out, line)
 
 
-_NO_SETTINGS = ("data", "n_jobs", "progress", "most_minutes")
-
-
-def _splits_of(data: OwnData, settings: Mapping[str, Any]) -> tuple[list[int], list[Parts]]:
-    """Return a seed for each split, and its parts."""
-    drawn = np.random.SeedSequence(settings["seed"]).generate_state(settings["n_splits"])
-    seeds = [int(s) for s in drawn]
-    shares = {name: settings[name] for name in ("validation_share", "test_share")}
-    return seeds, [split(data.y, persons=data.persons, **shares, seed=s) for s in seeds]
-
-
-def _advised(settings: dict[str, Any], data: OwnData, pool: Mapping[str, Any]) -> Advice:
-    """Return the study's advice; its rule is followed where none is given."""
-    n_cases = settings["validation_share"] * data.n_cases
-    line = advice(kind_of_pool(list(pool.values())), settings["capacity"], n_cases)
-    given = settings["rule"]
-    settings["rule"] = line.rule if given is None else check_choice("rule", given, RULES)
-    return line
-
-
-def _complete(settings: dict[str, Any], n_rows: int) -> dict[str, Any]:
-    """Check the settings and fill in those that depend on others."""
-    places, per = settings["places"], settings["per"]
-    for name in ("places", "per"):
-        if settings[name] is not None:
-            check_number(name, settings[name], 0, left_open=True)
-    if settings["capacity"] is None:
-        if places is None or per is None:
-            raise ValueError("capacity must be given, or places and per.")
-        settings["capacity"] = places / per
-    elif places is not None and not np.isclose(places / (per or 100), settings["capacity"]):
-        raise ValueError(
-            f"places and per must be the capacity, got {places:g} for {per or 100:g} beside it."
-        )
-    capacity = check_number("capacity", settings["capacity"], 0, 1, left_open=True)
-    settings["per"] = float(per or 100)
-    settings["places"] = capacity * settings["per"]
-    for name in ("n_sets", "n_replicas", "n_repeats", "n_bootstraps"):
-        check_integer(name, settings[name], 1)
-    check_integer("seed", settings["seed"], 0, LARGEST_SEED)
-    sigma = check_number("sigma", settings["sigma"], 0)
-    settings["sigma"] = sigma
-    settings["sigmas"] = sorted(
-        {*(check_number("sigmas", s, 0) for s in settings["sigmas"]), sigma}
-    )
-    if settings["n_splits"] is None:
-        settings["n_splits"] = _usual_splits(n_rows)
-    check_integer("n_splits", settings["n_splits"], 2)
-    return settings
-
-
 def _fewer_sets(settings: Mapping[str, Any], n_validation: int) -> dict[str, int]:
     """Return perturbed sets and replicas of one split; where it is large, few are exact enough."""
     a_split = max(FEWEST_SETS, -(-settings["n_sets"] // settings["n_splits"]))
@@ -347,63 +243,54 @@ def _fewer_sets(settings: Mapping[str, Any], n_validation: int) -> dict[str, int
     }
 
 
-def _refuse_a_long_run(
-    data: OwnData,
-    parts: Parts,
-    settings: Mapping[str, Any],
-    pool: Mapping[str, Any],
-    n_jobs: int | None,
-    most_minutes: float,
-    run: Progress,
-) -> None:
-    """Say how long the run will take, and raise TableError where that is too long."""
+def _seconds_of_a_split(
+    data: OwnData, parts: Parts, settings: Mapping[str, Any], pool: Mapping[str, Any]
+) -> float:
+    """Return how long a split takes, from a few candidates that are fitted to its parts."""
     X, y = data.X.iloc[parts.train], data.y[parts.train]
     noise = perturbation_of(data.features, X, sigma=settings["sigma"])
-    n_tables = len(settings["sigmas"]) * settings["n_sets"] * settings["n_replicas"]
-    stacked = max(
-        1, min(settings["n_sets"] * settings["n_replicas"], 20_000 // len(parts.validation))
-    )
+    a_level = settings["n_sets"] * settings["n_replicas"]
+    stacked = max(1, min(a_level, 20_000 // len(parts.validation)))
+    n_stacks = len(settings["sigmas"]) * a_level / stacked
     X_val = data.X.iloc[np.tile(parts.validation, stacked)]  # as candidates will predict them
-    n_refits = settings["n_repeats"] * len(pmv_levels(y))
+    n_fits = 1 + settings["n_repeats"] * len(pmv_levels(y))
 
     def times_of(_: str, estimator: Any) -> NDArray[np.float64]:
         try:
             (able, _), fit = timed(partial(fitted, {"it": estimator}, X, y))
         except TableError:  # it will be left out
             return np.zeros(1)
-        predict = timed(able["it"].predict, X_val)[1]
-        return np.array([(1 + n_refits) * fit + n_tables / stacked * predict])
+        return np.array([n_fits * fit + n_stacks * timed(able["it"].predict, X_val)[1]])
 
     with without_a_trace():
         sample = timed(lambda: noise.prepare(X_val).draw(1, np.random.default_rng(0)))[1]
-        seconds = float(expected_seconds(pool, times_of)[0])
-    a_split = seconds + n_tables / stacked * sample
-    n_workers = min(effective_n_jobs(n_jobs), cpu_count(), settings["n_splits"])
-    minutes = a_split * settings["n_splits"] / n_workers / 60
-    what = (
-        f"{len(pool)} candidates, {len(data.X):,} rows, {len(data.features):,} columns, "
-        f"{settings['n_splits']} splits"
-    )
-    _refuse_minutes(minutes, what, most_minutes)
-    run.expect(minutes, what)
+        return float(expected_seconds(pool, times_of)[0]) + n_stacks * sample
 
 
-def _refuse_minutes(minutes: float, what: str, most_minutes: float) -> None:
-    """Raise TableError where a run is expected to take too long."""
+def _shape(n_rows: int, n_columns: int, n_splits: int) -> str:
+    return f"{n_rows:,} rows, {n_columns:,} columns, {n_splits} splits"
+
+
+def _refuse_long(
+    seconds: float, what: str, n_splits: int, n_jobs: int | None, most_minutes: float
+) -> float:
+    """Return how many minutes splits of so many seconds take; raise TableError if too many."""
+    minutes = seconds * n_splits / min(effective_n_jobs(n_jobs), cpu_count(), n_splits) / 60
     if minutes > most_minutes:
         enough = 5 * int(np.ceil(1.25 * minutes / 5))  # no machine is twice equally fast
         time = in_words(minutes)
         raise fault("too_long", time=time, what=what, most_minutes=most_minutes, enough=enough)
+    return minutes
 
 
 def refuse_shape(
     n_rows: int,
     n_columns: int,
     *,
-    pool: str = "pairs,trees",
+    pool: str = Choosing.pool,
     n_splits: int | None = None,
     n_jobs: int | None = None,
-    most_minutes: float = 15.0,
+    most_minutes: float = MOST_MINUTES,
 ) -> None:
     """Refuse at once what the built-in candidates take too long for, by the table's shape alone.
 
@@ -429,15 +316,9 @@ def refuse_shape(
     """
     if not built_in(pool):
         return
-    splits = _usual_splits(n_rows) if n_splits is None else n_splits
-    n_workers = min(effective_n_jobs(n_jobs), cpu_count(), splits)
-    minutes = splits * n_columns * (A_COLUMN + A_CELL * n_rows) / n_workers / 60
-    what = f"{n_rows:,} rows, {n_columns:,} columns, {splits} splits"
-    _refuse_minutes(minutes, what, most_minutes)
-
-
-def _usual_splits(n_rows: int) -> int:
-    return max(FEWEST_SPLITS, min(MOST_SPLITS, int(MOST_SPLITS * ROWS_OF_MOST / max(n_rows, 1))))
+    splits = usual_splits(n_rows) if n_splits is None else n_splits
+    seconds = n_columns * (A_COLUMN + A_CELL * n_rows)
+    _refuse_long(seconds, _shape(n_rows, n_columns, splits), splits, n_jobs, most_minutes)
 
 
 def _selection(
@@ -451,32 +332,26 @@ def _selection(
     """Put what the splits found together."""
     present = pd.Series([name for one in found for name in one.table.index]).value_counts()
     often = [name for name in models if present.get(name, 0) >= len(found) / 2]
-    names = often or list(models)
-    scores, validation, sigmas = _over_splits(found, names, models, settings)
+    models = {name: models[name] for name in often or models}
+    scores, validation, sigmas = _over_splits(found, models, settings)
     tied = {rule: scores.index[tied_best(scores[rule].to_numpy())].tolist() for rule in RULES}
-    choices = pd.DataFrame(
-        [
-            {rule: one.table.index[tied_best(one.table[rule].to_numpy())[0]] for rule in RULES}
-            | {"simplest": one.simplest}
-            for one in found
-        ],
-        index=pd.RangeIndex(1, len(found) + 1, name="split"),
-    )
+    chosen = [
+        {rule: one.table.index[tied_best(one.table[rule].to_numpy())[0]] for rule in RULES}
+        | {"simplest": one.simplest}
+        for one in found
+    ]
+    choices = pd.DataFrame(chosen, pd.RangeIndex(1, len(found) + 1, name="split"))
     judged, differences = _judged(data, found, choices, settings)
     recommended = recommended_model(tied, settings["rule"])
-    held_out = mean_held_out(
-        [pd.DataFrame(one.ranks, one.table.index).reindex(names).to_numpy() for one in found],
-        [one.parts.test for one in found],
-        len(data.X),
-    )
-    multiplicity, summary = _multiplicity(
-        held_out, names, recommended, found, data, settings["epsilon"]
-    )
+    ranks = [one.ranks.reindex(scores.index).to_numpy() for one in found]
+    mean_rank = mean_held_out(ranks, [one.parts.test for one in found], len(data.X))
+    held_out = pd.DataFrame(mean_rank, scores.index, data.X.index)
+    multiplicity, summary = _multiplicity(held_out, found, recommended, settings["epsilon"])
     return Selection(
         data=data,
         settings=settings,
         parts=tuple(one.parts for one in found),
-        models={name: models[name] for name in names},
+        models=models,
         scores=scores,
         tied=tied,
         choices=choices,
@@ -484,7 +359,7 @@ def _selection(
         sigmas=sigmas.assign(traditional=[c in tied["traditional"] for c in sigmas["choice"]]),
         judged=judged,
         differences=differences,
-        calibration=_calibration(held_out[names.index(recommended)], data.y),
+        calibration=_calibration(held_out.loc[recommended].to_numpy(), data.y),
         multiplicity=multiplicity,
         multiplicity_summary=summary,
         advice=line,
@@ -493,52 +368,40 @@ def _selection(
 
 
 def _over_splits(
-    found: Sequence[OneSplit],
-    names: list[str],
-    models: Mapping[str, Any],
-    settings: Mapping[str, Any],
+    found: Sequence[OneSplit], models: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> tuple[pd.DataFrame, PerturbationValidationResult, pd.DataFrame]:
     """Return each rule's scores over all splits, PVF's result, and PVF's choice at each σ.
 
     A candidate that a split does not have counts there as drawing at random would: IE is 1.
     """
-
-    def pooled(level: float) -> NDArray[np.float64]:
-        blocks = [
-            pd.DataFrame(one.scores[level], index=one.table.index).reindex(names).fillna(1.0)
-            for one in found
-        ]
-        return np.hstack([block.to_numpy() for block in blocks])
+    index = pd.Index(models, name="model")
 
     def mean(rule: str) -> pd.Series:
-        table = pd.concat([one.table[rule].reindex(names) for one in found], axis=1)
+        table = pd.concat([one.table[rule].reindex(index) for one in found], axis=1)
         return table.fillna(1.0 if rule == "traditional" else table.min().min()).mean(axis=1)
 
+    pooled = {
+        level: np.hstack([one.scores[level].reindex(index).fillna(1.0) for one in found])
+        for level in settings["sigmas"]
+    }
     result, sigmas = result_over_splits(
-        {level: pooled(level) for level in settings["sigmas"]},
+        pooled,
         mean("traditional").to_numpy(),
-        {name: models[name] for name in names},
+        models,
         main=settings["sigma"],
         aggregate=settings["aggregate"],
         seed=settings["seed"],
     )
-    scores = pd.DataFrame(
-        {"traditional": result.unperturbed, "PVF": result.aggregated, "PMV": mean("PMV")},
-        index=pd.Index(names, name="model"),
-    )
-    return scores, result, sigmas.rename_axis("sigma")
+    rules = {"traditional": result.unperturbed, "PVF": result.aggregated, "PMV": mean("PMV")}
+    return pd.DataFrame(rules, index), result, sigmas.rename_axis("sigma")
 
 
 def _judged(
-    data: OwnData,
-    found: Sequence[OneSplit],
-    choices: pd.DataFrame,
-    settings: Mapping[str, Any],
+    data: OwnData, found: Sequence[OneSplit], choices: pd.DataFrame, settings: Mapping[str, Any]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return what each way of filling the places is worth on the test parts, and differences."""
-    persons = np.arange(len(data.y)) if data.persons is None else data.persons
     judge = Judge(
-        [persons[one.parts.test] for one in found],
+        [data.whose[one.parts.test] for one in found],
         [data.y[one.parts.test] == 1 for one in found],
         capacity=settings["capacity"],
         per=settings["per"],
@@ -547,11 +410,8 @@ def _judged(
     )
 
     def of(rule: str, what: str) -> list[NDArray[np.float64]]:
-        places = [one.table.index.get_loc(c) for one, c in zip(found, choices[rule], strict=True)]
-        return [
-            np.asarray(getattr(one, what)[place], dtype=float)
-            for one, place in zip(found, places, strict=True)
-        ]
+        chosen = zip(found, choices[rule], strict=True)
+        return [getattr(one, what).loc[name].to_numpy(dtype=float) for one, name in chosen]
 
     ways = {rule: judge.way(of(rule, "ranks")) for rule in RULES}
     ways["by score"] = ways[settings["rule"]]
@@ -570,40 +430,30 @@ def _judged(
 def _calibration(score: NDArray[np.float64], y: NDArray[np.intp], n_bins: int = 5) -> pd.DataFrame:
     """Return mean score and share of cases, with Jeffreys' intervals, by fifths of the score."""
     seen = np.flatnonzero(~np.isnan(score))
-    order = seen[np.argsort(score[seen], kind="stable")]
-    rows = []
-    for part in np.array_split(order, n_bins):
-        cases = int(y[part].sum())
-        low, high = beta.ppf([0.025, 0.975], cases + 0.5, len(part) - cases + 0.5)
-        share = cases / max(len(part), 1)
-        rows.append(
-            (len(part), cases, score[part].mean(), share, min(low, share), max(high, share))
-        )
-    columns = ["rows", "cases", "mean score", "share of cases", "low", "high"]
-    return pd.DataFrame(rows, columns=columns, index=pd.RangeIndex(1, n_bins + 1, name="fifth"))
+    parts = np.array_split(seen[np.argsort(score[seen], kind="stable")], n_bins)
+    rows = [(len(part), int(y[part].sum()), score[part].mean()) for part in parts]
+    index = pd.RangeIndex(1, n_bins + 1, name="fifth")
+    table = pd.DataFrame(rows, index, ["rows", "cases", "mean score"])
+    others, share = table["rows"] - table["cases"], table["cases"] / table["rows"].clip(lower=1)
+    low, high = (beta.ppf(end, table["cases"] + 0.5, others + 0.5) for end in (0.025, 0.975))
+    ends = {"low": np.minimum(low, share), "high": np.maximum(high, share)}
+    return table.assign(**{"share of cases": share}, **ends)
 
 
 def _multiplicity(
-    held_out: NDArray[np.float64],
-    names: Sequence[str],
-    base: str,
-    found: Sequence[OneSplit],
-    data: OwnData,
-    epsilon: float,
+    held_out: pd.DataFrame, found: Sequence[OneSplit], base: str, epsilon: float
 ) -> tuple[pd.DataFrame | None, dict[str, float]]:
     """Rashomon Capacity of the good models on the test parts, and what goes with it."""
-    losses = pd.concat([one.table["loss"].reindex(names) for one in found], axis=1).mean(axis=1)
-    able = losses.dropna()
-    if len(able) < 2:
-        return None, {"n_good": len(able)}
-    good = [str(able.index[place]) for place in rashomon_set(able.tolist(), epsilon)]
-    if base in able.index and base not in good:
-        good.append(base)
-    scores = held_out[[list(names).index(name) for name in good]]
-    seen = ~np.isnan(scores).any(axis=0)
-    if len(good) < 2 or not seen.any():
+    losses = pd.concat([one.table["loss"].reindex(held_out.index) for one in found], axis=1)
+    able = losses.mean(axis=1).dropna()
+    good = list(able.index)
+    if len(able) > 1:
+        good = [able.index[place] for place in rashomon_set(able.tolist(), epsilon)]
+        good += [base] if base in able.index and base not in good else []
+    scores = held_out.loc[good].dropna(axis=1)
+    if len(good) < 2 or scores.empty:
         return None, {"n_good": len(good)}
     reference = good.index(base) if base in good else 0
-    lines = data.X.index[seen].rename("line")
-    table, summary = disagreement(scores[:, seen], reference, lines)
+    by_model = np.ascontiguousarray(scores.to_numpy())
+    table, summary = disagreement(by_model, reference, scores.columns.rename("line"))
     return table, {"n_good": len(good), "best_loss": float(able.min()), **summary}

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import re
 import sys
-import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from functools import partial, reduce
-from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
-from pvf._cli import SEED, Jobs, Number, PathTo, refuse_outputs, say
+from pvf._cli import SEED, Jobs, PathTo, refuse_outputs, say
 from pvf._outputs import write_whole
 from pvf._text import on_console
 from pvf.select.columns_file import parse_kinds
-from pvf.select.sentences import TableError
+from pvf.select.sentences import TableError, lines, sentence, texts
+from pvf.select.settings import A_FILE, ABOVE_0, MOST_MINUTES, Cells, Choosing, Dialect, Reading
 
-HELP = tomllib.loads((files("pvf") / "templates" / "options.toml").read_text(encoding="utf-8"))
+HELP = texts("options.toml")
 
 
 def _kinds(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, Any]:
@@ -58,71 +58,49 @@ def _ends_in(endings: str) -> Callable[[click.Context, click.Parameter, Any], An
 REPORT, MODEL = _ends_in(".html, .md or .json"), _ends_in(".skops")
 
 
-def _refuse_without_extras(reports: tuple[Path, ...], saved: Path | None) -> None:
-    drawn = [path.name for path in reports if path.suffix.lower() != ".json"]
-    if drawn and find_spec("matplotlib") is None:
-        raise click.UsageError(
-            f"--report {drawn[0]} has figures, which need Matplotlib: pip install 'pvf[plot]'. "
-            "A .json report does without."
-        )
-    if saved and find_spec("skops") is None:
-        raise click.UsageError(f"--save {saved.name} needs skops: pip install 'pvf[save]'.")
+def _refuse(wrong: dict[str, Any]) -> None:
+    """Refuse the first usage that is wrong, by its sentence; what holds goes into it."""
+    for macro, it in wrong.items():
+        if it:
+            raise click.UsageError(sentence(macro, it=it))
 
 
-def _option(flag: str, name: str | None = None, **settings: Any) -> Callable[[Any], Any]:
+def _option(flag: str, name: str, **settings: Any) -> Callable[[Any], Any]:
     """Return an option with its help from the file of texts."""
-    name = name or flag.removeprefix("--").replace("-", "_")
-    shown: dict[str, Any] = {"help": HELP.get(name), "show_default": "default" in settings}
-    return click.option(flag, name, **shown, **settings)
+    shown = settings.get("default") not in (None, ())
+    return click.option(flag, name, help=HELP.get(name), show_default=shown, **settings)
 
 
+def _options_of(kind: type, *, without: type | None = None) -> list[Callable[[Any], Any]]:
+    """Return the options that settings make, but for those of a kind that they build on."""
+    known = {one.name for one in fields(without)} if without else set()
+    made = []
+    for one in fields(kind):
+        told: dict[str, Any] = {"callback": CALLBACKS.get(one.name), **one.metadata}
+        told["default"] = None if one.default == () else one.default
+        if told.get("flag") and one.name not in known:
+            made.append(_option(told.pop("flag"), one.name, **told))
+    return made
+
+
+#: How the words of an option become a setting, where click alone does not say.
+CALLBACKS = {"separator": _separator, "missing_spellings": _with_commas, "kinds": _kinds}
 CSV = click.argument("csv", type=PathTo(path_type=Path))
-A_FILE = PathTo(dir_okay=False, path_type=Path)
-ABOVE_0, SHARE = Number(0, min_open=True), Number(0, 1, min_open=True, max_open=True)
-#: How a file is written.
-WRITTEN = [_option("--separator", callback=_separator), _option("--encoding")]
-#: How its cells are read.
-READ = [
-    *WRITTEN,
-    _option("--decimal", type=click.Choice([".", ","])),
-    _option("--missing", multiple=True),
-    _option("--missing-spellings", metavar="A,B", callback=_with_commas),
-    _option("--censored", type=click.Choice(["limit", "half", "sqrt2"]), default="limit"),
-]
-#: What a reader says of the columns.
-ABOUT_COLUMNS = [
-    _option("--target", required=True),
-    _option("--positive"),
-    _option("--group", metavar="COLUMN"),
-    _option("--columns", "columns_file", type=A_FILE),
-    _option("--kind", "kinds", multiple=True, metavar="COLUMN=KIND", callback=_kinds),
-    _option("--drop", multiple=True, metavar="COLUMN"),
-]
 #: How a model is selected.
 SELECTING = [
-    _option("--capacity", type=Number(0, 1, min_open=True)),
-    _option("--places", type=ABOVE_0),
-    _option("--per-week", "per", type=ABOVE_0),
-    _option("--splits", "n_splits", type=click.IntRange(2, 1000)),
-    _option("--pool", default="pairs,trees"),
-    _option("--rule", type=click.Choice(["traditional", "PVF", "PMV"], case_sensitive=False)),
-    _option("--sigma", default=0.1, type=Number(0, 1e6)),
-    _option("--sets", "n_sets", default=100, type=click.IntRange(1, 10**6)),
-    _option("--validation-share", default=0.2, type=SHARE),
-    _option("--test-share", default=0.2, type=SHARE),
-    _option("--seed", default=0, type=SEED),
+    *_options_of(Choosing),
     _option("--jobs", "n_jobs", default=1, type=Jobs()),
-    _option("--most-minutes", default=15.0, type=ABOVE_0),
+    _option("--most-minutes", "most_minutes", default=MOST_MINUTES, type=ABOVE_0),
 ]
 #: What is written.
 RESULTS = [
-    _option("--dry-run", is_flag=True),
+    _option("--dry-run", "dry_run", is_flag=True),
     _option("--report", "reports", multiple=True, type=A_FILE, callback=REPORT),
     _option("--save", "saved", type=A_FILE, callback=MODEL),
 ]
 
 
-def _with(options: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+def _with(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Add options to a command, in their order."""
     return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
@@ -139,8 +117,9 @@ def _faults_of_data() -> Iterator[None]:
 
 @click.command(epilog=HELP["epilog"])
 @CSV
-@_with([*ABOUT_COLUMNS, *SELECTING, *RESULTS, *READ])
-def select(csv: Path, target: str, dry_run: bool, most_minutes: float, **options: Any) -> None:
+@_option("--target", "target", required=True)
+@_with(*_options_of(Reading, without=Cells), *SELECTING, *RESULTS, *_options_of(Cells))
+def select(csv: Path, target: str, dry_run: bool, **options: Any) -> None:
     """Select a model from your own CSV by three rules, and say what the choice is worth.
 
     The kind of each column is guessed and shown; in each of many splits candidates are fitted on
@@ -148,48 +127,39 @@ def select(csv: Path, target: str, dry_run: bool, most_minutes: float, **options
     printed; a report has the rest.
     """
     reports, saved = options.pop("reports"), options.pop("saved")
-    if not dry_run:
-        _check_settings(options)
+    places, per = options["places"], options["per"]
+    in_people = places is not None and per is not None
+    shares = options["validation_share"] + options["test_share"]
+    wrong = {
+        "no_capacity_given": (options["capacity"] is None) != in_people,
+        "more_places": in_people and places > per,
+        "no_training": shares >= 1,
+    }
+    _refuse({} if dry_run else wrong)
     refuse_outputs("'--report'", reports, *filter(None, (csv, options["columns_file"])))
     if saved:
         refuse_outputs("'--save'", (saved,), csv, *reports)
-    _refuse_without_extras(reports, saved)
+    drawn = [path.name for path in reports if path.suffix.lower() != ".json"]
+    _refuse({"needs_matplotlib": find_spec("matplotlib") is None and drawn})
+    _refuse({"needs_skops": find_spec("skops") is None and saved and saved.name})
     from pvf.select.choose import refuse_shape  # noqa: PLC0415
     from pvf.select.choose import select as select_model  # noqa: PLC0415
     from pvf.select.read import load_own_data  # noqa: PLC0415  takes a second to load
 
     sys.path.insert(0, "")  # a pool may lie in the working directory
-    reading = {name: options.pop(name) for name in READING}
+    reading = {one.name: options.pop(one.name) for one in fields(Reading)}
     with _faults_of_data():
-        shape = {name: options[name] for name in ("pool", "n_splits", "n_jobs")}
-        fits = None if dry_run else partial(refuse_shape, **shape, most_minutes=most_minutes)
+        shape = {name: options[name] for name in ("pool", "n_splits", "n_jobs", "most_minutes")}
+        fits = None if dry_run else partial(refuse_shape, **shape)
         data = load_own_data(csv, target, **reading, fits=fits)
-        _show_columns(data)
+        width = min(max(len(on_console(column.name)) for column in data.columns), _WIDEST)
+        _tell("table_on_console", data=data, width=width, dry_run=dry_run)
         if dry_run:
-            for caution in data.warnings:
-                say(f"  {caution.weight}: {caution.text}")
             return
-        selection = select_model(data, **options, most_minutes=most_minutes)
-    _show_recommendation(selection)
+        selection = select_model(data, **options)
+    say("")
+    _tell("recommendation_on_console", said=selection.recommendation)
     _write(selection, reports, saved)
-
-
-#: Options that say how the file is read; the others say how a model is selected.
-READING = (
-    *("separator", "encoding", "decimal", "missing", "missing_spellings", "censored"),
-    *("positive", "kinds", "drop", "group", "columns_file"),
-)
-
-
-def _check_settings(options: dict[str, Any]) -> None:
-    """Refuse settings that go together in no way."""
-    places, per = options["places"], options["per"]
-    if (options["capacity"] is None) == (places is None or per is None):
-        raise click.UsageError("Give --capacity, or both --places and --per-week.")
-    if places is not None and per is not None and places > per:
-        raise click.UsageError("--places must not be more than --per-week.")
-    if options["validation_share"] + options["test_share"] >= 1:
-        raise click.UsageError("--validation-share and --test-share must leave rows for training.")
 
 
 def _write(selection: Any, reports: tuple[Path, ...], saved: Path | None) -> None:
@@ -198,12 +168,14 @@ def _write(selection: Any, reports: tuple[Path, ...], saved: Path | None) -> Non
     from pvf.select.saved import save_model  # noqa: PLC0415
 
     writers: list[tuple[str, Any, Path]] = [("report", write_report, path) for path in reports]
+    writers += [("model", save_model, saved)] if saved else []
     failed, written = [], []
-    for what, write, path in [*writers, *([("model", save_model, saved)] if saved else [])]:
+    for what, write, path in writers:
         try:
             write(selection, path)
         except Exception as error:  # whatever it is, the other files are worth having
-            failed.append(f"{path} cannot be written ({_reason(error)})")
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            failed.append(f"{path} cannot be written ({getattr(error, 'strerror', None) or why})")
         else:
             written.append(str(path))
             say(f"{what}: {path}")
@@ -212,47 +184,17 @@ def _write(selection: Any, reports: tuple[Path, ...], saved: Path | None) -> Non
         raise click.ClickException(on_console(said))
 
 
-def _reason(error: Exception) -> str:
-    """Say why a report was not written; a fault of this library by its kind too."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return " ".join(f"{type(error).__name__}: {error}".split())
-
-
 #: Columns whose names are longer stand out of the line, so that one name doesn't widen them all.
 _WIDEST = 40
 
 
-def _show_columns(data: Any) -> None:
-    shown = [on_console(column.name) for column in data.columns]
-    width = min(max(map(len, shown)), _WIDEST)
-    say(f"{data.name}: {len(data.X)} rows, {int(data.y.sum())} with '{data.positive}'")
-    if data.group:
-        say(f"  {data.n_persons} persons by {data.group}, {data.n_cases} of them cases")
-    for name, column in zip(shown, data.columns, strict=True):
-        gaps = f"; {column.n_missing} missing" if column.n_missing else ""
-        say(f"  {name:{width}}  {column.kind:10}  {column.why}{gaps}")
-    for note in data.notes:
-        say(f"  note: {note}")
-
-
-def _show_recommendation(selection: Any) -> None:
-    said = selection.recommendation
-    say("")
-    say(said.headline)
-    for reason in said.reasons:
-        say(f"  {reason}")
-    say("The model in words:")
-    for line in said.model_in_words:
-        say(f"  {line}")
-    say("Caveats:")
-    for caveat in said.ranked_caveats:
-        say(f"- {caveat}")
+def _tell(macro: str, **facts: Any) -> None:
+    click.echo("\n".join(lines(macro, **facts)))
 
 
 @click.command()
 @CSV
-@_with(READ)
+@_with(*_options_of(Cells))
 def columns(csv: Path, decimal: str | None, censored: str, **options: Any) -> None:
     """Write what each column is taken for as TOML, to change and give to `select --columns`."""
     from pvf.select.columns_file import columns_as_toml  # noqa: PLC0415
@@ -267,9 +209,9 @@ def columns(csv: Path, decimal: str | None, censored: str, **options: Any) -> No
 @click.command()
 @click.argument("model", type=A_FILE)
 @CSV
-@_option("--out", required=True, type=A_FILE)
-@_option("--trust", multiple=True, metavar="MODULE.CLASS")
-@_with(WRITTEN)
+@_option("--out", "out", required=True, type=A_FILE)
+@_option("--trust", "trust", multiple=True, metavar="MODULE.CLASS")
+@_with(*_options_of(Dialect))
 def apply(model: Path, csv: Path, out: Path, trust: tuple[str, ...], **options: Any) -> None:
     """Score new patients with a model that `select --save` saved.
 
@@ -288,19 +230,18 @@ def apply(model: Path, csv: Path, out: Path, trust: tuple[str, ...], **options: 
         alone = looked_at[0] if len(looked_at) == 1 else ""
         table = read_csv_table(csv, **options, missing_spellings=(), alone=alone)
         scores, notes = new_scores(saved, table)
-    say(f"{model.name}: '{saved.name}', made from {saved.made_from}")
-    say(f"  {saved.headline}")
-    say(f"{csv.name}: {len(scores)} rows, {int((scores['flagged'] == 'yes').sum())} flagged")
-    for note in (*table.notes, *notes):
-        say(f"  note: {note}")
+    flagged, notes = int((scores["flagged"] == "yes").sum()), (*table.notes, *notes)
+    names = {"model": model.name, "csv": csv.name}
+    facts = {"n": len(scores), "n_flagged": flagged, "notes": notes}
+    _tell("scores_on_console", **names, **facts, saved=saved)
     write_whole(out, scores.to_csv().encode())
     say(f"scores: {out}")
 
 
 @click.command()
 @click.argument("csv", type=A_FILE)
-@_option("--patients", default=500, type=click.IntRange(1, 10**6))
-@_option("--seed", default=0, type=SEED)
+@_option("--patients", "patients", default=500, type=click.IntRange(1, 10**6))
+@_option("--seed", "seed", default=0, type=SEED)
 def example(csv: Path, patients: int, seed: int) -> None:
     """Write a simulated cohort as a CSV, to try `select` on. Nobody in it exists."""
     refuse_outputs("'CSV'", (csv,))

@@ -7,10 +7,12 @@ each is perturbed in its own way. The others are left out: *identifier*, *date*,
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -18,8 +20,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pvf.select.csv_table import closest
-from pvf.select.disguise import CENSORED, NOTHING, Disguise, plain_number, undisguised
-from pvf.select.sentences import WORDS, TableError, fault, refuse_all, sentence
+from pvf.select.sentences import PATTERNS, WORDS, TableError, fault, refuse_all, sentence
 
 FEATURES = ("numeric", "ordinal", "nominal")
 NO_FEATURES = ("identifier", "date", "text", "constant", "ignored")
@@ -28,47 +29,63 @@ KINDS = (*FEATURES, *NO_FEATURES)
 #: Whole numbers with this many values at most, and text with this many, are taken for levels.
 MOST_ORDINAL, MOST_NOMINAL = 10, 30
 MISSING_AMONG_NUMBERS = WORDS["missing_among_numbers"]
+#: How decimals are written.
+NOTATIONS = ("dot", "comma")
 
-_DOT = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_COMMA = re.compile(r"[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?")
-# No thousands begin with a zero, so 0,123 is a decimal.
-_DOT_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")  # 1,234.5
-_COMMA_GROUPS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?")  # 1.234,5
-_INFINITE = re.compile(r"[+-]?(inf|infinity)", re.IGNORECASE)
-_PLAIN = {"dot": _DOT, "comma": _COMMA}
-_GROUPS = {"dot": _DOT_GROUPS, "comma": _COMMA_GROUPS}
-_EITHER_DOT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}")
-_CODE = re.compile(r"0\d+")
-_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
-_DATE = re.compile(
-    r"(?:\d{4}-\d{1,2}-\d{1,2}|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}([./-])\d{1,2}\1(?:\d{4}|\d{2})"
-    rf"|\d{{1,2}}[ -]{_MONTH}[ -]\d{{2,4}}|{_MONTH} \d{{1,2}}, ?\d{{4}})"
-    r"(?:[ T]\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)?(?:Z|[+-]\d{2}:?\d{2})?",
-    re.IGNORECASE,
+_READ: dict[str, Callable[[str], float]] = {
+    "dot": lambda value: float(value.replace(",", "")),
+    "comma": lambda value: float(value.replace(".", "").replace(",", ".")),
+    "date": lambda value: pd.Timestamp(value).tz_localize(None).timestamp() / 86400,
+}
+#: What a value below a limit, such as <0.01, is read as.
+CENSORED: dict[str, Callable[[float], float]] = {
+    "limit": lambda limit: limit,
+    "half": lambda limit: limit / 2,
+    "sqrt2": lambda limit: limit / math.sqrt(2),
+}
+_GAPS = re.compile("(?<=\\d)[ \u00a0\u2007\u2009\u202f'\u2019](?=\\d{3}(?!\\d))")
+_MINUS = re.compile("^([<>\u2264\u2265]=?\\s*)?[\u2212\u2010-\u2014](?=[\\d.,])")
+_CELL = re.compile(
+    r"(?P<limit>[<>≤≥]=?)?\s*(?P<money>[$€£¥]|CHF|EUR|USD|GBP)?\s*"
+    r"(?P<number>[+-]?(?:\d[\d.,]*|[.,]\d+)(?:[eE][+-]?\d+)?)"
+    r"(?P<space>\s*)(?P<unit>[%‰°µμ]?[A-Za-zµμ°$€£¥²³/^0-9*·]*[A-Za-z²³$€£¥]|[%‰°])?"
 )
-_ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[ T].*)?")
-#: Words for who or what a row is about, and for its number.
-_WHO = (
-    "patient|pat|pt|subject|subj|person|participant|study|case|record|rec|visit|encounter|sample|"
-    "hospital|hosp|nhs|row|respondent|member|client|enrol+ment|admission|health|insurance"
-)
-_ID_NAME = re.compile(
-    rf"(?:^| )(?:(?:{_WHO})? ?(?:id|uid|uuid|idnum|id ?no|id ?\d)|pid|pid ?num|mrn|ssn|seqn"
-    rf"|pseudonym|(?:sur|last|first|full)?name)(?: |$)| (?:nr|key|code)$"
-    rf"|^index$|^unnamed|^row ?names?$"
-    rf"|^(?:{_WHO}) ?(?:no|nr|num|number|identifier)$"
-    r"|^(?:patient|subject|person|case|record)$"
-)
-_DATE_NAME = re.compile(r"date|birth|^dob$")
-_COMPACT_DATE = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])")
-_LONG_CODE = re.compile(r"\d{16,}")
-_MIXED_CODE = re.compile(r"(?=.*\d)[A-Za-z0-9_.-]+")
-_TWO_NUMBERS = re.compile(r"\d+([.,]\d+)?\s*[/x×]\s*\d+([.,]\d+)?")
-_BAND = re.compile(r"[<>≤≥]?=?\s*\d+(?:\s*[-–]\s*\d+|\s*to\s*\d+)?\s*\+?")
-_RANKED = re.compile(
-    r"(stage|grade|class|level|asa|nyha|ecog|score|t|n|m|g)?[ _-]*([ivx]+|\d+)(\+?)", re.IGNORECASE
-)
+_UNITS = frozenset(WORDS["units"].split())
 _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8}
+
+
+@dataclass(frozen=True)
+class Disguise:
+    """What is written beside a column's numbers.
+
+    Attributes
+    ----------
+    unit : str
+        The one unit, currency or % that all cells have.
+    limits : str
+        How a value below a limit is read, one of `CENSORED`; "" where the column has no limits.
+    example : str
+        A cell as it is written.
+    """
+
+    unit: str = ""
+    limits: str = ""
+    example: str = ""
+
+    def __bool__(self) -> bool:
+        """Whether there is any."""
+        return bool(self.example)
+
+    def in_words(self) -> str:
+        """Say how a cell is read, to stand behind the reason for a kind."""
+        if not self:
+            return ""
+        return f"; {self.example!r} is read as {plain_number(self.example, self)}" + (
+            " (--censored limit, half or sqrt2 for what is below a limit)" if self.limits else ""
+        )
+
+
+NOTHING = Disguise()
 
 
 @dataclass(frozen=True)
@@ -118,6 +135,11 @@ class Column:
         """Whether models get to see it."""
         return self.kind in FEATURES
 
+    @property
+    def is_ranked(self) -> bool:
+        """Whether its values are ranks of words."""
+        return self.kind == "ordinal" and isinstance(self.levels[0], str)
+
 
 def guess_columns(
     frame: pd.DataFrame,
@@ -126,7 +148,7 @@ def guess_columns(
     decimal: str | None = None,
     separator: str = ",",
     censored: str = "limit",
-    faults: list[str] | None = None,
+    faults: dict[str, str] | None = None,
 ) -> list[Column]:
     """Guess what kind each column of text is.
 
@@ -144,8 +166,8 @@ def guess_columns(
     censored : {"limit", "half", "sqrt2"}, default="limit"
         What a value below a limit, such as <0.01, is read as: the limit, half of it, or the limit
         by √2. A value above one, such as >90, is always read as the limit.
-    faults : list of str, optional
-        Takes what would be raised for a column; the column is left out.
+    faults : dict of str to str, optional
+        Takes what would be raised, by column; a column that cannot be read is left out.
 
     Returns
     -------
@@ -179,32 +201,28 @@ def guess_columns(
         raise TableError(f"decimal must be '.' or ',', got {decimal!r}.")
     if censored not in CENSORED:
         raise TableError(f"censored is {censored!r}; it takes {', '.join(CENSORED)}.")
-    columns, found = [], []
+    columns, found = [], {}
     for name in frame.columns:
         try:
             columns.append(_guess(frame[name], given.get(name), decimal, separator, censored))
         except TableError as error:
-            found.append(str(error))
-    found += _in_mixed_notation(frame, columns, decimal)
+            found[str(name)] = str(error)
+    found |= _in_mixed_notation(frame, columns, decimal)
     if faults is None:
-        refuse_all(found)
+        refuse_all(list(found.values()))
     else:
-        faults += found
+        faults |= found
     return columns
 
 
 def kinds_frame(columns: Sequence[Column]) -> pd.DataFrame:
     """Return what was guessed as a table for people."""
-    return pd.DataFrame(
-        {
-            "kind": [column.kind for column in columns],
-            "guessed": ["guessed" if column.guessed else "given" for column in columns],
-            "missing": [column.n_missing for column in columns],
-            "values": [column.n_values for column in columns],
-            "why": [column.why for column in columns],
-        },
-        index=pd.Index([column.name for column in columns], name="column"),
-    )
+    titles = ["kind", "guessed", "missing", "values", "why"]
+    rows = [
+        (c.kind, "guessed" if c.guessed else "given", c.n_missing, c.n_values, c.why)
+        for c in columns
+    ]
+    return pd.DataFrame(rows, pd.Index([c.name for c in columns], name="column"), titles)
 
 
 def feature_frame(frame: pd.DataFrame, columns: Sequence[Column]) -> pd.DataFrame:
@@ -239,272 +257,234 @@ def feature_frame(frame: pd.DataFrame, columns: Sequence[Column]) -> pd.DataFram
 
 
 def _guess(
-    column: pd.Series,
-    given: str | Sequence[Any] | None,
-    decimal: str | None,
-    separator: str,
-    censored: str,
+    column: pd.Series, given: Any, decimal: str | None, separator: str, censored: str
 ) -> Column:
+    """Return what one column is taken for."""
+    name, notation, disguise = str(column.name), "", NOTHING
     counts = column.value_counts()
-    notation, disguise = "", NOTHING
     if given in (None, "numeric", "ordinal"):
-        found = undisguised(str(column.name), [str(v) for v in counts.index], censored)
-        if found:
-            disguise = found
-            column = column.map({v: plain_number(v, found) for v in counts.index})
+        disguise = undisguised(name, list(counts.index), censored) or NOTHING
+        if disguise:
+            column = column.map({v: plain_number(v, disguise) for v in counts.index})
             counts = column.value_counts()
-        notation = _notation(str(column.name), list(counts.index), decimal, separator)
+        notation = _notation(name, list(counts.index), decimal, separator)
         if notation:  # then words for "missing" are no levels
-            counts = counts[[value.lower() not in MISSING_AMONG_NUMBERS for value in counts.index]]
-    values = [str(value) for value in counts.index]
-    made: dict[str, Any] = {
-        "name": str(column.name),
-        "guessed": given is None,
-        "n_missing": int(len(column) - counts.sum()),
-        "n_values": len(values),
-        "disguise": disguise,
-        "grouped": bool(notation) and any(_GROUPS[notation].fullmatch(v) for v in values),
-    }
-    if isinstance(given, str) and given not in FEATURES:
-        return Column(kind=given, why="given by you", **made)
-    if given is not None and not isinstance(given, str):
-        return _given_levels(values, [str(level).strip() for level in given], made)
-    if len(values) < 2:
-        why = f"one value only ({values[0]!r})" if values else "no value in any row"
-        if values and made["n_missing"]:
-            why += "; if the empty rows mean 'no', write it there"
-        if given is not None:
-            raise TableError(f"Column {column.name!r} has {why}; as {given} it takes two or more.")
-        return Column(kind="constant", why=why, **made)
-    if given == "nominal":
-        return Column(kind="nominal", why="given by you", **_levels(values, counts, made))
+            counts = counts[[v.lower() not in MISSING_AMONG_NUMBERS for v in counts.index]]
+    base = Column(
+        name=name,
+        kind="",
+        guessed=given is None,
+        n_missing=int(len(column) - counts.sum()),
+        n_values=len(counts),
+        disguise=disguise,
+        grouped=bool(notation) and _any(f"groups_{notation}", counts.index),
+    )
     if given is not None:
-        return _given_numbers(given, values, notation, made)
-    return _guess_kind(column, counts, notation, made)
+        return _as_given(base, given, counts, notation)
+    of_kind = _of_numbers(base, column, counts, notation) if notation else _of_text(base, counts)
+    rules = itertools.chain(_for_all(base, counts), of_kind)
+    _, kind, reason, kept = next(rule for rule in rules if rule[0])
+    return replace(base, kind=kind, why=_reason(reason, base, counts, kept), **kept)
+
+
+def _reason(reason: str, base: Column, counts: pd.Series, kept: Mapping[str, Any]) -> str:
+    """Return a sentence of the template's part on why a column is taken for what it is."""
+    facts = {"values": list(counts.index), "n_rows": int(counts.sum()), "kept": kept}
+    return sentence(reason, it=base, **facts)
+
+
+#: Codes of this many different values at least are taken for persons where each has some rows.
+FEWEST_PERSONS = 20
+#: Whether a rule holds, the kind that a column is taken for then, the sentence that says why, and
+#: what it keeps.
+_Rule = tuple[Any, str, str, dict[str, Any]]
+
+
+def _for_all(base: Column, counts: pd.Series) -> list[_Rule]:
+    """Return the rules for what is left out whether or not it is a number."""
+    values = list(counts.index)
+    eight = PATTERNS["date_name"].search(base.name.lower()) and _all("eight_digits", values)
+    compact = eight or (len(values) > 2 and _all("compact_date", values))
+    return [
+        (len(values) < 2, "constant", "one_value", {}),
+        (compact or _all("date", values), "date", "dates", {}),
+        (_any("long_code", values), "identifier", "long_codes", {}),
+    ]
+
+
+def _of_numbers(
+    base: Column, column: pd.Series, counts: pd.Series, notation: str
+) -> Iterator[_Rule]:
+    numbers = _finite(base.name, list(counts.index), notation)
+    n_values, whole = len(numbers), bool(np.all(numbers == np.round(numbers)))
+    bare = whole and not (base.disguise.unit or base.disguise.limits)
+    named = bare and _named_id(base.name)
+    few = whole and n_values <= MOST_ORDINAL and counts.sum() >= 3 * n_values
+    place = dict(zip(counts.index, numbers, strict=True))
+    counting = _counting(column.map(place).dropna().to_numpy(float)) if bare else ""
+    levels = {"levels": tuple(np.sort(numbers).tolist()), "notation": notation}
+    yield from [
+        (n_values == 2, "nominal", "two_values", _levels(counts)),
+        (counting, "identifier", counting, {}),
+        (named and n_values > MOST_ORDINAL, "identifier", "named_like_one", {}),
+        (few and named, "nominal", "codes_by_name", levels),
+        (few, "ordinal", "whole_numbers", levels),
+        (True, "numeric", "numbers", {"notation": notation}),
+    ]
+
+
+def _counting(numbers: NDArray[np.float64]) -> str:
+    """Return what whole numbers in file order look like a counter of; "" if of nothing."""
+    steps, different = np.diff(numbers), np.unique(numbers)
+    if len(different) <= MOST_ORDINAL:
+        return ""
+    if len(different) == len(numbers):
+        rising = bool(np.all(steps > 0)) and bool(np.mean(steps == 1) >= 0.5)
+        dense = len(different) / (different[-1] - different[0] + 1) > 0.8
+        return "counts_rows" if rising or dense else ""
+    # A counter of persons has runs: each value's rows stand together, and the next is one more.
+    runs = bool(np.all((steps == 0) | (steps == 1))) and np.mean(steps == 0) >= 0.3
+    return "counts_persons" if runs else ""
+
+
+def _of_text(base: Column, counts: pd.Series) -> Iterator[_Rule]:
+    _refuse_nearly_numbers(base.name, counts)
+    values, n_rows = list(counts.index), int(counts.sum())
+    kept, named = _levels(counts), _named_id(base.name)
+    n_levels, order = len(kept["levels"]), _own_order(kept["levels"])
+    few = n_levels <= MOST_NOMINAL and (n_levels == 2 or n_rows >= 2 * n_levels)
+    few = few and not (named and n_rows < 5 * n_levels)
+    one_word = np.mean([" " not in value for value in values]) > 0.9
+    own_code = named or (one_word and len(values) > 0.9 * n_rows)
+    coded = _all("mixed_code", values) and FEWEST_PERSONS <= len(values) <= n_rows / 1.5
+    pairs = np.mean([_is("two_numbers", value) for value in values]) > 0.9
+    yield from [
+        (order, "ordinal", "own_order", {**kept, "levels": tuple(order)}),
+        (few, "nominal" if n_levels > 1 else "constant", "few_levels", kept),
+        (pairs, "text", "two_numbers", {}),
+        (own_code, "identifier", "own_codes", {}),
+        (coded, "identifier", "repeated_codes", {}),
+        (one_word, "text", "many_values", {}),
+        (True, "text", "free_text", {}),
+    ]
 
 
 def _named_id(name: str) -> bool:
     """Whether a column has the name of an identifier: PatientID and patient_id are patient id."""
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return bool(_ID_NAME.search(" ".join(re.sub(r"[^a-z0-9]+", " ", apart.lower()).split())))
-
-
-def _guess_kind(
-    column: pd.Series, counts: pd.Series, notation: str, made: dict[str, Any]
-) -> Column:
-    values = [str(value) for value in counts.index]
-    name = made["name"].lower()
-    compact = all(_COMPACT_DATE.fullmatch(v) for v in values) and len(values) > 2
-    compact |= bool(_DATE_NAME.search(name)) and all(re.fullmatch(r"\d{8}", v) for v in values)
-    if compact or all(_DATE.fullmatch(value) for value in values):
-        why = "dates; a duration, such as an age, would be a feature"
-        return Column(kind="date", why=why, **made)
-    if any(_LONG_CODE.fullmatch(value) for value in values):
-        why = "whole numbers of 16 digits or more, which are codes"
-        return Column(kind="identifier", why=why, **made)
-    if not notation:
-        _refuse_nearly_numbers(made["name"], counts, values)
-        return _guess_text(counts, _named_id(made["name"]), made)
-    numbers = _numbers(values, notation)
-    _refuse_infinite(made["name"], values, numbers)
-    if len(values) == 2:
-        return Column(kind="nominal", why="two values", **_levels(values, counts, made))
-    place = dict(zip(counts.index, numbers, strict=True))
-    in_order = column.map(place).dropna().to_numpy(dtype=float)
-    return _guess_among_numbers(numbers, in_order, notation, made)
-
-
-def _guess_among_numbers(
-    numbers: NDArray[np.float64],
-    in_order: NDArray[np.float64],
-    notation: str,
-    made: dict[str, Any],
-) -> Column:
-    n_values, n_rows = len(numbers), len(in_order)
-    plain = not (made["disguise"].unit or made["disguise"].limits)
-    if np.all(numbers == np.round(numbers)):
-        counts_rows = _counts_rows(in_order)
-        if plain and counts_rows:
-            return Column(kind="identifier", why=counts_rows, **made)
-        named = _named_id(made["name"])
-        if plain and named and n_values > MOST_ORDINAL:
-            return Column(kind="identifier", why="whole numbers named like an identifier", **made)
-        if n_values <= MOST_ORDINAL and n_rows >= 3 * n_values:
-            made = {**made, "levels": tuple(np.sort(numbers).tolist()), "notation": notation}
-            if plain and named:
-                return Column(kind="nominal", why=f"{n_values} codes, by its name", **made)
-            why = f"whole numbers with {n_values} values; numeric if you say so"
-            return Column(kind="ordinal", why=why, **made)
-    why = {"dot": "numbers", "comma": "numbers with a decimal comma"}[notation]
-    return Column(
-        kind="numeric", why=why + made["disguise"].in_words(), **{**made, "notation": notation}
+    return bool(
+        PATTERNS["id_name"].search(" ".join(re.sub(r"[^a-z0-9]+", " ", apart.lower()).split()))
     )
 
 
-def _counts_rows(numbers: NDArray[np.float64]) -> str:
-    """Say why whole numbers in file order look like a counter of rows or of persons; "" if not."""
-    steps = np.diff(numbers)
-    different = np.unique(numbers)
-    if len(different) <= MOST_ORDINAL:
-        return ""
-    dense = len(different) / (different[-1] - different[0] + 1)
-    if len(different) == len(numbers):
-        rising = bool(np.all(steps > 0)) and bool(np.mean(steps == 1) >= 0.5)
-        return "counts the rows" if rising or dense > 0.8 else ""
-    # A counter of persons has runs: each value's rows stand together, and the next is one more.
-    runs = bool(np.all((steps == 0) | (steps == 1))) and np.mean(steps == 0) >= 0.3
-    return "counts persons, with several rows for some" if runs else ""
-
-
-def _guess_text(counts: pd.Series, named_id: bool, made: dict[str, Any]) -> Column:
-    values = [str(value) for value in counts.index]
-    n_rows = int(counts.sum())
-    levels = _levels(values, counts, made)
-    n_levels = len(levels["levels"])
-    order = _own_order(levels["levels"])
-    if order:
-        why = f"levels with an order of their own: {' < '.join(order)}"
-        return Column(kind="ordinal", why=why, **{**levels, "levels": tuple(order)})
-    few = n_levels <= MOST_NOMINAL and (n_levels == 2 or n_rows >= 2 * n_levels)
-    if few and not (named_id and n_rows < 5 * n_levels):
-        kind = "nominal" if n_levels > 1 else "constant"
-        why = "two values" if n_levels == 2 else f"text with {n_levels} levels"
-        if n_levels < len(values):
-            why += f", spelt in {len(values)} ways that differ in case or spaces only"
-        return Column(kind=kind, why=why, **levels)
-    return Column(**_left_out(values, n_rows, named_id), **made)
-
-
-#: Codes of this many different values at least are taken for persons where each has some rows.
-FEWEST_PERSONS = 20
-
-
-def _left_out(values: list[str], n_rows: int, named_id: bool) -> dict[str, Any]:
-    """Say what text of too many values is."""
-    if np.mean([bool(_TWO_NUMBERS.fullmatch(value)) for value in values]) > 0.9:
-        why = f"two numbers in one cell, such as {values[0]!r}; make two columns of it"
-        return {"kind": "text", "why": why}
-    one_word = np.mean([" " not in value for value in values]) > 0.9
-    if named_id or (one_word and len(values) > 0.9 * n_rows):
-        return {"kind": "identifier", "why": "nearly every row has a code of its own"}
-    coded = all(_MIXED_CODE.fullmatch(value) for value in values)
-    if coded and len(values) >= FEWEST_PERSONS and n_rows >= 1.5 * len(values):
-        return {"kind": "identifier", "why": "codes that repeat, one for each of some rows"}
-    if one_word:
-        why = f"text with {len(values)} values, too many to learn from {n_rows} rows"
-        return {"kind": "text", "why": why}
-    return {"kind": "text", "why": "free text"}
-
-
-def _given_levels(values: list[str], order: list[str], made: dict[str, Any]) -> Column:
-    if len(set(order)) < max(len(order), 2):
-        raise fault("order_too_short", name=made["name"], order=order)
-    known = {_folded(level) for level in order}
-    unknown = [value for value in values if _folded(value) not in known]
-    if unknown:
-        raise fault("outside_order", name=made["name"], values=unknown[:5], order=order)
-    why = f"given by you: {' < '.join(order)}"
-    return Column(kind="ordinal", why=why, **{**made, "levels": tuple(order)})
-
-
-def _given_numbers(kind: str, values: list[str], notation: str, made: dict[str, Any]) -> Column:
-    """Make a column numeric or ordinal because its reader says so."""
-    name = made["name"]
-    if not notation and kind == "numeric" and all(_ISO_DATE.fullmatch(v) for v in values):
-        if impossible := [value for value in values if not _is_date(value)]:
-            raise TableError(f"Column {name!r} holds {impossible[0]!r}, which is no date.")
-        return Column(kind="numeric", why="given by you: days", **{**made, "notation": "date"})
-    if not notation and kind == "ordinal":
-        order = _own_order(tuple(values))
-        if order:
-            return Column(kind="ordinal", why="given by you", **{**made, "levels": tuple(order)})
+def _as_given(base: Column, given: Any, counts: pd.Series, notation: str) -> Column:
+    """Return a column as its reader says that it is."""
+    name, values = base.name, list(counts.index)
+    if not isinstance(given, str):
+        return _in_given_order(base, values, [str(level).strip() for level in given])
+    taken = partial(replace, base, kind=given, why="given by you")
+    if given in NO_FEATURES:
+        return taken()
+    if len(values) < 2:
+        why = _reason("one_value", base, counts, {})
+        raise TableError(f"Column {name!r} has {why}; as {given} it takes two or more.")
+    if given == "nominal":
+        return taken(**_levels(counts))
+    if notation:
+        numbers = _finite(name, values, notation)
+        levels = tuple(np.unique(numbers).tolist()) if given == "ordinal" else ()
+        return taken(notation=notation, levels=levels)
+    if given == "ordinal":
+        if order := _own_order(values):
+            return taken(levels=tuple(order))
         example = "<".join(sorted(values)[:3])
         raise fault("no_order", name=name, values=values[:4], example=example)
-    if not notation:
-        wrong = next((repr(v) for v in values if not _is_number(v)), _in_two_notations(values))
+    if not _all("iso_date", values):
+        wrong = next((repr(v) for v in values if not _is("number", v)), _in_two_notations(values))
         raise TableError(f"Column {name!r} holds {wrong}; as numeric it takes numbers.")
-    numbers = _numbers(values, notation)
-    _refuse_infinite(name, values, numbers)
-    if kind == "ordinal":
-        made = {**made, "levels": tuple(np.unique(numbers).tolist())}
-    return Column(kind=kind, why="given by you", **{**made, "notation": notation})
+    if impossible := [value for value in values if not _is_date(value)]:
+        raise TableError(f"Column {name!r} holds {impossible[0]!r}, which is no date.")
+    return taken(why="given by you: days", notation="date")
 
 
-def _levels(values: list[str], counts: pd.Series, made: dict[str, Any]) -> dict[str, Any]:
-    """Add a column's levels: numbers if all are, else text, with spellings made one."""
-    if all(_DOT.fullmatch(value) and not _CODE.fullmatch(value) for value in values):
-        numbers = sorted({float(value) for value in values})
-        return {**made, "levels": tuple(numbers), "notation": "dot"}
-    return {**made, "levels": tuple(sorted(set(_spellings(values, counts).values())))}
+def _in_given_order(base: Column, values: list[str], order: list[str]) -> Column:
+    if len(set(order)) < max(len(order), 2):
+        raise fault("order_too_short", name=base.name, order=order)
+    known = {_folded(level) for level in order}
+    if unknown := [value for value in values if _folded(value) not in known]:
+        raise fault("outside_order", name=base.name, values=unknown[:5], order=order)
+    why = f"given by you: {' < '.join(order)}"
+    return replace(base, kind="ordinal", why=why, levels=tuple(order))
+
+
+def _levels(counts: pd.Series) -> dict[str, Any]:
+    """Return levels: numbers if all are, else text, each in the most frequent of its spellings."""
+    values = list(counts.index)
+    if _all("plain_dot", values) and not _any("code", values):
+        return {"levels": tuple(sorted({float(value) for value in values})), "notation": "dot"}
+    spelt: dict[str, str] = {}
+    for value in sorted(values, key=lambda value: (-int(counts[value]), value)):
+        spelt.setdefault(_folded(value), value)
+    return {"levels": tuple(sorted(spelt.values()))}
+
+
+def _is(pattern: str, value: str) -> bool:
+    return bool(PATTERNS[pattern].fullmatch(value))
+
+
+def _all(pattern: str, values: Iterable[str]) -> bool:
+    return all(_is(pattern, value) for value in values)
+
+
+def _any(pattern: str, values: Iterable[str]) -> bool:
+    return any(_is(pattern, value) for value in values)
 
 
 def _folded(value: str) -> str:
     return " ".join(value.lower().split())
 
 
-def _spellings(values: Sequence[str], counts: pd.Series) -> dict[str, str]:
-    """Map each spelling to the most frequent of those that differ in case or spaces only."""
-    chosen: dict[str, str] = {}
-    for value in sorted(values, key=lambda value: (-int(counts[value]), value)):
-        chosen.setdefault(_folded(value), value)
-    return {value: chosen[_folded(value)] for value in values}
-
-
 def _notation(name: str, values: list[str], decimal: str | None, separator: str) -> str:
     """Find out how a column writes numbers; "" if it holds anything else."""
     values = [value for value in values if value.lower() not in MISSING_AMONG_NUMBERS]
-    finite = [value for value in values if not _INFINITE.fullmatch(value)]
-    if not finite or any(_CODE.fullmatch(value) for value in finite):
+    finite = [value for value in values if not _is("infinite", value)]
+    if not finite or _any("code", finite):
         return ""
     if decimal is None and separator == ";" and any("," in value for value in finite):
         decimal = ","
-    as_dot = all(_is_in("dot", value) for value in finite)
-    as_comma = all(_is_in("comma", value) for value in finite)
+    able = [notation for notation in NOTATIONS if _all(notation, finite)]
     if decimal is not None:
-        return {".": "dot" if as_dot else "", ",": "comma" if as_comma else ""}[decimal]
-    if all(_DOT.fullmatch(value) for value in finite):
-        return "dot"
-    if as_dot and as_comma:
+        return "".join({*able} & {{".": "dot", ",": "comma"}[decimal]})
+    if len(able) == 2 and not _all("plain_dot", finite):
         either = next(value for value in finite if "," in value)
         raise fault("either_notation", name=name, value=either)
-    return "dot" if as_dot else "comma" if as_comma else ""
+    return able[0] if able else ""
 
 
 def _in_mixed_notation(
     frame: pd.DataFrame, columns: Sequence[Column], decimal: str | None
-) -> Iterator[str]:
+) -> dict[str, str]:
     """Refuse 1.234 where another column has decimal commas: it may be a thousand."""
     comma = [column.name for column in columns if column.notation == "comma"]
-    if decimal is not None or not comma:
-        return
-    for column in columns:
-        values = frame[column.name].dropna().unique()
-        if column.notation == "dot" and any("." in value for value in values):
-            dotted = [value for value in values if "." in value]
-            if all(_EITHER_DOT.fullmatch(value) for value in dotted):
-                yield sentence("thousand", name=column.name, value=dotted[0], other=comma[0])
+    faults = {}
+    for name in [column.name for column in columns if column.notation == "dot" and comma]:
+        dotted = [value for value in frame[name].dropna().unique() if "." in value]
+        if decimal is None and dotted and _all("either_dot", dotted):
+            faults[name] = sentence("thousand", name=name, value=dotted[0], other=comma[0])
+    return faults
 
 
 def _numbers(values: Sequence[str], notation: str) -> NDArray[np.float64]:
     """Read numbers; what isn't one becomes NaN."""
-    made = []
-    for value in values:
-        if value.lower() in MISSING_AMONG_NUMBERS:
-            made.append(math.nan)
-        elif notation == "date":
-            made.append((pd.Timestamp(value).tz_localize(None) - pd.Timestamp(0)).total_seconds())
-        elif notation == "comma":
-            made.append(float(value.replace(".", "").replace(",", ".")))
-        else:
-            made.append(float(value.replace(",", "")))
-    numbers = np.array(made)
-    return numbers / 86400 if notation == "date" else numbers
+    gone, read = MISSING_AMONG_NUMBERS, _READ[notation]
+    return np.array([math.nan if value.lower() in gone else read(value) for value in values])
 
 
-def _refuse_infinite(name: str, values: list[str], numbers: NDArray[np.float64]) -> None:
-    infinite = [value for value, x in zip(values, numbers, strict=True) if np.isinf(x)]
-    if infinite:
-        raise fault("infinite", name=name, value=infinite[0])
+def _finite(name: str, values: list[str], notation: str) -> NDArray[np.float64]:
+    numbers = _numbers(values, notation)
+    if np.isinf(numbers).any():
+        raise fault("infinite", name=name, value=values[int(np.isinf(numbers).argmax())])
+    return numbers
 
 
 def _is_date(value: str) -> bool:
@@ -512,85 +492,91 @@ def _is_date(value: str) -> bool:
         pd.Timestamp(value)
     except ValueError:
         return False
-    return bool(_ISO_DATE.fullmatch(value))
-
-
-def _is_in(notation: str, value: str) -> bool:
-    return bool(_PLAIN[notation].fullmatch(value) or _GROUPS[notation].fullmatch(value))
-
-
-def _is_number(value: str) -> bool:
-    return any(_is_in(notation, value) for notation in _PLAIN)
+    return _is("iso_date", value)
 
 
 def _in_two_notations(values: list[str]) -> str:
     """Say why values that each are a number are none together."""
-    for value in values:
-        if _CODE.fullmatch(value):
-            return f"{value!r}, which its leading zero makes a code"
-    not_dot = [v for v in values if not _is_in("dot", v)]
-    not_comma = [v for v in values if not _is_in("comma", v)]
+    if codes := [value for value in values if _is("code", value)]:
+        return f"{codes[0]!r}, which its leading zero makes a code"
+    not_dot, not_comma = ([v for v in values if not _is(mark, v)] for mark in NOTATIONS)
     if not_dot and not_comma:
         return f"{not_dot[0]!r} and {not_comma[0]!r}, which are not of one notation"
     return f"{(not_dot or not_comma)[0]!r}, whose decimal mark is not the one given"
 
 
-def _refuse_nearly_numbers(name: str, counts: pd.Series, values: list[str]) -> None:
+def _refuse_nearly_numbers(name: str, counts: pd.Series) -> None:
     """Refuse a column of numbers with a few words in it: dropping it silently could cost most."""
-    if any(_CODE.fullmatch(value) for value in values):
+    values = list(counts.index)
+    if _any("code", values):
         return
-    odd = [value for value in values if not _is_number(value)]
+    odd = [value for value in values if not _is("number", value)]
     if not odd:
         raise fault("two_notations", name=name, what=_in_two_notations(values))
-    n_numbers = len(values) - len(odd)
     share = 1 - counts[odd].sum() / counts.sum()
-    if share < 0.8 or n_numbers < 5:
-        return
-    raise fault("nearly_numbers", name=name, share=100 * share, value=odd[0], n=counts[odd[0]])
+    if share >= 0.8 and len(values) - len(odd) >= 5:
+        raise fault("nearly_numbers", name=name, share=100 * share, value=odd[0], n=counts[odd[0]])
 
 
 def _own_order(levels: Sequence[str]) -> list[str]:
     """Return levels in an order that their words have: a known scale, ranks, bands; [] if none."""
-    if not 3 <= len(levels) <= MOST_NOMINAL or any(_CODE.fullmatch(level) for level in levels):
+    if not 3 <= len(levels) <= MOST_NOMINAL or _any("code", levels):
         return []
     lowered = {_folded(level): level for level in levels}
-    for scale in map(str.split, WORDS["scales"]):
-        if set(lowered) <= set(scale):
-            return [lowered[word] for word in scale if word in lowered]
-    ranks = {level: _RANKED.fullmatch(level) for level in lowered}
-    prefixes = {(match[1] or "") if match else None for match in ranks.values()}
-    if len(prefixes) == 1 and None not in prefixes:
-        placed = {m[2]: lowered[level] for level, m in ranks.items() if m}
-        places = {text: _ROMAN.get(text) or (int(text) if text.isdigit() else 0) for text in placed}
-        if all(places.values()) and len(set(places.values())) == len(levels):
-            return [placed[text] for text in sorted(placed, key=places.__getitem__)]
-    if all(_BAND.fullmatch(level) for level in lowered):
-        start = {level: _band_start(level) for level in lowered}
-        if len(set(start.values())) == len(levels):
-            return [lowered[level] for level in sorted(lowered, key=start.__getitem__)]
+    prefixes = {match[1] for match in map(PATTERNS["ranked"].fullmatch, lowered) if match}
+    scales: list[Any] = [
+        dict(zip(scale.split(), itertools.count())).get for scale in WORDS["scales"]
+    ]
+    for place_of in (*scales, *[_rank] * (len(prefixes) == 1), _band_start):
+        places: dict[str, Any] = {word: place_of(word) for word in lowered}
+        if None not in places.values() and len(set(places.values())) == len(lowered):
+            return [lowered[word] for word in sorted(places, key=places.__getitem__)]
     return []
 
 
-def _band_start(level: str) -> float:
+def _rank(level: str) -> int | None:
+    """Return the place of a stage, a grade or another number in Arabic or Roman figures."""
+    match = PATTERNS["ranked"].fullmatch(level)
+    if match is None:
+        return None
+    return _ROMAN.get(match[2]) or (int(match[2]) if match[2].isdigit() else 0) or None
+
+
+def _band_start(level: str) -> float | None:
     """Return where a band such as 40-49, <40 or 60+ begins."""
-    numbers = [float(number) for number in re.findall(r"\d+", level)]
-    return numbers[0] - 0.5 if level[0] in "<≤" else numbers[0] + (level[0] in ">≥") / 2
+    if not _is("band", level):
+        return None
+    first = float(re.findall(r"\d+", level)[0])
+    return first - 0.5 if level[0] in "<≤" else first + (level[0] in ">≥") / 2
 
 
 def _feature(column: pd.Series, about: Column) -> pd.Series:
-    if about.disguise:
-        written = column.dropna().unique()
-        column = column.map({value: plain_number(value, about.disguise) for value in written})
-    present = column.dropna()
-    values = list(present.unique())
-    if about.notation:
-        as_number = dict(zip(values, _numbers(values, about.notation), strict=True))
-        return column.map(as_number).astype(float)
-    if about.kind == "ordinal":
-        rank = {_folded(level): float(i) for i, level in enumerate(about.levels)}
-        return column.map({v: rank[_folded(v)] for v in values}).astype(float)
-    known = {_folded(level): level for level in about.levels}
-    return column.map({v: known[_folded(v)] for v in values})
+    read = _reader(about)
+    made = column.map({value: read(value) for value in column.dropna().unique()})
+    return made.astype(float) if about.notation or about.kind == "ordinal" else made
+
+
+def _reader(about: Column) -> Callable[[str], Any]:
+    """Return what reads a cell of a feature as models take it; None of a cell that does not fit."""
+    pattern = about.notation if about.grouped else f"plain_{about.notation}"
+    pattern = "iso_date" if about.notation == "date" else pattern
+    words = {
+        _folded(level): float(place) if about.is_ranked else level
+        for place, level in enumerate(() if about.notation else about.levels)
+    }
+
+    def read(value: str) -> Any:
+        try:
+            plain = plain_number(value, about.disguise) if about.disguise else value
+            if not about.notation or plain.lower() in MISSING_AMONG_NUMBERS:
+                return math.nan if about.notation else words.get(_folded(plain))
+            number = _READ[about.notation](plain) if _is(pattern, plain) else math.inf
+        except ValueError:  # another unit, or a date that there is not
+            return None
+        known = about.kind != "nominal" or number in about.levels
+        return number if known and math.isfinite(number) else None
+
+    return read
 
 
 def misfits(column: pd.Series, about: Column) -> Iterator[str]:
@@ -615,8 +601,8 @@ def misfits(column: pd.Series, about: Column) -> Iterator[str]:
     ...     print(fault)
     Column 'ward' holds 'nord' in line 3; it takes north, south.
     """
-    present = column.dropna()
-    wrong = [value for value in present.unique() if not _fits(value, about)]
+    present, read = column.dropna(), _reader(about)
+    wrong = [value for value in present.unique() if read(value) is None]
     if wrong:
         lines = present.index[present.isin(wrong)]
         levels = about.levels if about.kind == "nominal" or not about.notation else ()
@@ -628,20 +614,97 @@ def misfits(column: pd.Series, about: Column) -> Iterator[str]:
         yield sentence("misfits", name=about.name, value=present[lines[0]], **facts)
 
 
-def _fits(value: str, about: Column) -> bool:
-    """Whether a cell can be read as its column was."""
-    try:
-        plain = plain_number(value, about.disguise) if about.disguise else value
-    except TableError:
-        return False
-    if not about.notation:
-        return _folded(plain) in {_folded(level) for level in about.levels}
-    if plain.lower() in MISSING_AMONG_NUMBERS:
-        return True
-    if about.notation == "date":
-        return _is_date(plain)
-    in_groups = about.grouped and _GROUPS[about.notation].fullmatch(plain)
-    if not (in_groups or _PLAIN[about.notation].fullmatch(plain)):
-        return False
-    number = _numbers([plain], about.notation)[0]
-    return bool(np.isfinite(number)) and (about.kind != "nominal" or number in about.levels)
+# --- numbers in disguise --------------------------------------------------------------------------
+
+
+def undisguised(name: str, values: Sequence[str], censored: str) -> Disguise | None:
+    """Find out what is written beside the numbers of a column.
+
+    Parameters
+    ----------
+    name : str
+        The column's, for errors.
+    values : sequence of str
+        Its different cells.
+    censored : str
+        One of `CENSORED`.
+
+    Returns
+    -------
+    Disguise or None
+        None where cells are plain numbers, or no numbers at all.
+
+    Raises
+    ------
+    TableError
+        If cells have different units, or only some of them have one.
+
+    Examples
+    --------
+    >>> undisguised("weight", ["72 kg", "61.5 kg"], "limit")
+    Disguise(unit='kg', limits='', example='72 kg')
+    >>> undisguised("troponin", ["0.2", "<0.01", "0.35", "0.4"], "half").limits
+    'half'
+    """
+    cells = {value: cell for value in values if (cell := _cell(value))}
+    odd = [value for value, (_, number, _) in cells.items() if number != value]
+    limited = [value for value, (limit, _, _) in cells.items() if limit]
+    # Fewer numbers without a limit are bands, such as <40 and >=40.
+    if not odd or len(cells) < len(values) or (limited and len(cells) - len(limited) < 3):
+        return None
+    units = {unit: value for value, (_, _, unit) in cells.items()}
+    if len(units) > 1:
+        shown = " and ".join(repr(value) for value in list(units.values())[:2])
+        raise fault("unit", name=name, values=shown)
+    return Disguise(next(iter(units)), censored if limited else "", (limited or odd)[0])
+
+
+def plain_number(value: str, disguise: Disguise) -> str:
+    """Return a cell's number as plain text; a cell that is none stays as it is.
+
+    Parameters
+    ----------
+    value : str
+    disguise : Disguise
+        The column's.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    TableError
+        If the cell has another unit than the column.
+
+    Examples
+    --------
+    >>> plain_number("123 456 kg", Disguise("kg", example="1 kg"))
+    '123456'
+    >>> plain_number("<0.01", Disguise(limits="half", example="<0.01"))
+    '0.005'
+    """
+    cell = _cell(value)
+    if cell is None:
+        return value
+    limit, number, unit = cell
+    if unit != disguise.unit:
+        raise TableError(f"{value!r} has another unit than {disguise.example!r}.")
+    if not limit.startswith(("<", "≤")) or disguise.limits == "limit":
+        return number
+    read = CENSORED[disguise.limits or "limit"](float(number.replace(",", ".")))
+    comma = "," in number and "." not in number
+    return f"{read:.12g}".replace(".", ",") if comma else f"{read:.12g}"
+
+
+def _cell(value: str) -> tuple[str, str, str] | None:
+    """Return a cell's limit, number, and unit, which is a known one or a word apart; or None."""
+    hyphen = _MINUS.sub(lambda sign: (sign[1] or "") + "-", value)
+    cell = _CELL.fullmatch(_GAPS.sub("", hyphen))
+    if cell is None:
+        return None
+    unit = cell["unit"] or ""
+    apart = cell["space"] and not unit[:1].isdigit()
+    if unit and unit.lower() not in _UNITS and not apart:
+        return None
+    return cell["limit"] or "", cell["number"], (cell["money"] or unit).strip()

@@ -10,17 +10,8 @@ from typing import Any
 import pandas as pd
 
 from pvf._text import on_console, one_line
-from pvf.select.columns import Column, guess_columns
-from pvf.select.sentences import TableError, quoted
-
-HEAD = """\
-# What each column of {name} is taken for. Change what is wrong, then
-#   pvf select {name} --columns THIS_FILE --target ... --capacity ...
-# Kinds: numeric, nominal, ordinal, or a list of an ordinal column's levels from lowest to highest;
-# left out are identifier, date, text, constant and ignored. The target's line counts for nothing.
-# A column that cannot be read stands behind a #: take that away, and give its kind.
-[columns]
-"""
+from pvf.select.columns import guess_columns
+from pvf.select.sentences import TableError, lines, quoted
 
 
 def columns_as_toml(frame: pd.DataFrame, name: str, **reading: Any) -> str:
@@ -46,14 +37,11 @@ def columns_as_toml(frame: pd.DataFrame, name: str, **reading: Any) -> str:
     >>> print(columns_as_toml(frame, "a.csv").splitlines()[-1])
     "grade" = ["low", "medium", "high"]  # levels with an order of their own: low < medium < high
     """
-    lines = []
-    for column in frame.columns:
-        guessed, why = _guessed(frame[[column]], reading)
-        kind = _listed(guessed) if guessed else "ignored"
-        value = _string(kind) if isinstance(kind, str) else f"[{', '.join(map(_string, kind))}]"
-        comment = "" if guessed else "# "
-        lines.append(f"{comment}{_string(column)} = {value}  # {one_line(why)}")
-    return HEAD.format(name=quoted(one_line(name))) + "\n".join(lines) + "\n"
+    rows = [
+        (_toml(column), kind and _toml(kind), one_line(why))
+        for column, (kind, why) in _guesses(frame, reading).items()
+    ]
+    return "\n".join([*lines("columns_file", name=quoted(one_line(name)), rows=rows), ""])
 
 
 def parse_kinds(
@@ -153,29 +141,25 @@ def without_guesses(
     dict
         A column whose line nobody changed is still checked as one that was guessed.
     """
-    own = {}
-    for name, kind in listed.items():
-        guessed = _guessed(frame[[name]], reading)[0] if name in frame.columns else None
-        if guessed is None or _listed(guessed) != kind:
-            own[name] = kind
-    return own
+    guesses = _guesses(frame[[name for name in listed if name in frame.columns]], reading)
+    return {name: kind for name, kind in listed.items() if guesses.get(name, ("",))[0] != kind}
 
 
-def _guessed(frame: pd.DataFrame, reading: Mapping[str, Any]) -> tuple[Column | None, str]:
-    try:
-        (column,) = guess_columns(frame, **reading)
-    except TableError as error:
-        return None, str(error)
-    return column, column.why
+def _guesses(
+    frame: pd.DataFrame, reading: Mapping[str, Any]
+) -> dict[str, tuple[str | list[str], str]]:
+    """Return each column's kind and the reason; "" and the fault where it cannot be read."""
+    faults: dict[str, str] = {}
+    columns = guess_columns(frame, **reading, faults=faults)
+    found: dict[str, tuple[str | list[str], str]] = {n: ("", why) for n, why in faults.items()}
+    for column in columns:
+        found[column.name] = list(column.levels) if column.is_ranked else column.kind, column.why
+    return {name: found[name] for name in frame.columns}
 
 
-def _listed(column: Column) -> str | list[str]:
-    """Return a kind, or the levels of an ordinal column of words."""
-    words = column.kind == "ordinal" and not column.notation
-    return list(column.levels) if words else column.kind
-
-
-def _string(text: str) -> str:
-    """Return a TOML string: what is not plain is written by its number."""
-    plain = (c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in text)
+def _toml(value: str | list[str]) -> str:
+    """Return a TOML string, in which what is not plain is written by its number, or a list."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_toml, value))}]"
+    plain = (c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in value)
     return f'"{"".join(plain)}"'

@@ -13,14 +13,14 @@ import io
 import re
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
 from pvf._text import on_console, one_line, shortened
-from pvf.select.sentences import TableError, fault, sentence
+from pvf.select.sentences import TableError, fault, paragraphs
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 #: How a value that isn't there is written, in lower case.
@@ -28,6 +28,8 @@ MISSING = ("", "na", "n/a", "n.a.", "#n/a", "nan", "<na>", "null", "nil", "?", "
 #: Columns of more different words have no spelling of "missing" among their levels.
 MOST_WORDS = 30
 BINARY = {b"PK": "a spreadsheet or zip file", b"\x1f\x8b": "a gzip file", b"PAR1": "a Parquet file"}
+#: How a text begins that says its encoding itself.
+MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8"}
 #: Characters that no text has: zero, and halves of characters, which no file can be written with.
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
@@ -120,7 +122,6 @@ def read_csv_table(
     content = _content(path)
     text, used_encoding, notes = _decode(content, path, encoding)
     text, announced, skipped = _without_preface(text)
-    notes = (*notes, *skipped)
     separator = announced if separator is None else separator
     if separator is None:
         separator = _guess_separator(text, path, alone)
@@ -133,48 +134,40 @@ def read_csv_table(
     header, header_notes = _header(first[1], path)
     if fits is not None:
         fits(text.rstrip().count("\n"), header)
-    body = list(rows)
+    body = dict(rows)
     _refuse_unequal(body, len(header), path, SEPARATORS.get(separator, separator))
-    frame = pd.DataFrame(
-        [[cell.strip() for cell in row] for _, row in body],
-        columns=header,
-        index=[line for line, _ in body],
-        dtype=object,
-    )
+    cells = [[cell.strip() for cell in row] for row in body.values()]
+    frame = pd.DataFrame(cells, columns=header, index=list(body), dtype=object)
     more = {*map(_lowered, [missing] if isinstance(missing, str | int | float) else missing)}
-    usual = MISSING if missing_spellings is None else {"", *map(_lowered, missing_spellings)}
-    kept = {} if missing_spellings is not None else _levels_among_missing(frame, more)
+    usual = MISSING if missing_spellings is None else ("", *map(_lowered, missing_spellings))
+    kept = _levels_among_missing(frame, more) if missing_spellings is None else {}
     gone = {*usual, *more}
-    frame = frame.apply(lambda column: _without_marks(column, gone - kept.get(column.name, set())))
-    kept_notes = [
-        sentence("kept_level", marks=", ".join(map(repr, sorted(m))), name=name, mark=min(m))
-        for name, m in kept.items()
-    ]
-    notes = (*notes, *header_notes, *kept_notes)
-    sha256 = hashlib.sha256(content).hexdigest()
-    return CsvTable(frame, separator, used_encoding, tuple(sorted(gone)), notes, sha256)
+    frame = frame.apply(
+        lambda column: column.mask(column.str.lower().isin(gone - kept.get(column.name, set())))
+    )
+    return CsvTable(
+        frame=frame,
+        separator=separator,
+        encoding=used_encoding,
+        missing=tuple(sorted(gone)),
+        notes=(*notes, *skipped, *header_notes, *paragraphs("kept_levels", kept=kept)),
+        sha256=hashlib.sha256(content).hexdigest(),
+    )
 
 
 def _refuse_unequal(
-    body: Sequence[tuple[int, Sequence[str]]], n_columns: int, path: Path, separator: str
+    body: Mapping[int, Sequence[str]], n_columns: int, path: Path, mark: str
 ) -> None:
     """Refuse a table without rows, or with rows that have more or fewer fields than the header."""
     if not body:
         raise TableError(f"{path}: there is a header but no row of data below it.")
-    widths = Counter(len(row) for _, row in body)
-    if len(widths) == 1 and n_columns not in widths:
-        n_fields = len(body[0][1])
-        raise fault(
-            "header_of_other_width",
-            path=path,
-            n_columns=n_columns,
-            n_fields=n_fields,
-            mark=separator,
-        )
-    for line, row in body:
-        if len(row) != n_columns:
-            facts = {"n_fields": len(row), "n_columns": n_columns, "mark": separator}
-            raise fault("unequal_row", path=path, line=line, **facts)
+    widths = {line: len(row) for line, row in body.items()}
+    unequal = [line for line, width in widths.items() if width != n_columns]
+    if unequal:
+        alike = len({*widths.values()}) == 1
+        facts = {"n_fields": widths[unequal[0]], "n_columns": n_columns, "mark": mark}
+        what = "header_of_other_width" if alike else "unequal_row"
+        raise fault(what, path=path, line=unequal[0], **facts)
 
 
 def closest(name: str, known: Iterable[str]) -> str:
@@ -197,10 +190,6 @@ def _lowered(mark: object) -> str:
     return str(mark).strip().lower()
 
 
-def _without_marks(column: pd.Series, gone: set[str]) -> pd.Series:
-    return column.where(~column.str.lower().isin(gone), float("nan"))
-
-
 def _levels_among_missing(frame: pd.DataFrame, more: set[str]) -> dict[str, set[str]]:
     """Return for each column of words the spellings of "missing" that are levels there."""
     kept: dict[str, set[str]] = {}
@@ -211,28 +200,22 @@ def _levels_among_missing(frame: pd.DataFrame, more: set[str]) -> dict[str, set[
         counts = column.str.lower().value_counts()
         rest = [str(value) for value in counts.index if value not in MISSING]
         if any(re.match(r"[<>]?[+-]?[.,]?\d", value) for value in rest):
-            among_numbers |= {str(value) for value in counts.index if value in MISSING}
-            continue
-        if not 0 < len(rest) <= MOST_WORDS:
-            continue
-        capitals = column[column.str.lower().isin(rest)].str.fullmatch(r"[A-Z]{2,5}").all()
-        asked = {
-            "-": all(set(value) <= set("+-/() ") for value in rest),
-            "nil": counts.get("nil", 0) >= 0.1 * len(column) and len(rest) > 1,
-            "na": bool(capitals) and len(rest) > 1 and counts.get("na", 0) >= 0.05 * len(column),
-        }
-        marks = {mark for mark, is_level in asked.items() if is_level and mark in counts} - more
-        if marks:
-            kept[str(name)] = marks
+            among_numbers |= {*counts.index} & {*MISSING} - {"-"}
+        elif 0 < len(rest) <= MOST_WORDS:
+            several, n_rows = len(rest) > 1, len(column)
+            capitals = column[column.str.lower().isin(rest)].str.fullmatch(r"[A-Z]{2,5}").all()
+            asked = {
+                "-": "-" in counts and all(set(value) <= set("+-/() ") for value in rest),
+                "nil": several and counts.get("nil", 0) >= 0.1 * n_rows,
+                "na": several and capitals and counts.get("na", 0) >= 0.05 * n_rows,
+            }
+            kept[str(name)] = {mark for mark, is_level in asked.items() if is_level} - more
     # A spelling that also stands among numbers means missing there, so everywhere.
-    return {
-        name: marks - (among_numbers - {"-"})
-        for name, marks in kept.items()
-        if marks - (among_numbers - {"-"})
-    }
+    left = {name: marks - among_numbers for name, marks in kept.items()}
+    return {name: marks for name, marks in left.items() if marks}
 
 
-def _without_preface(text: str) -> tuple[str, str | None, tuple[str, ...]]:
+def _without_preface(text: str) -> tuple[str, str | None, list[str]]:
     """Blank Excel's ``sep=`` line and comments above the header; return the separator they name.
 
     The lines stay, so that those below keep their numbers.
@@ -242,19 +225,12 @@ def _without_preface(text: str) -> tuple[str, str | None, tuple[str, ...]]:
     for place, line in enumerate(lines):
         said = re.fullmatch(r'"?sep=(.)"?[,;\t|]*', line.strip("\r "), re.IGNORECASE)
         comment = line.startswith("#") and not re.match(r"#\w*[,;\t|]", line)
-        if said:
-            separator = said[1]
-        elif comment:
-            n_comments += 1
-        elif line.strip():
+        if line.strip() and not said and not comment:
             break
+        separator, n_comments = said[1] if said else separator, n_comments + comment
         lines[place] = ""
-    notes = []
-    if separator:
-        notes.append(f"The first line says that {separator!r} separates the columns.")
-    if n_comments:
-        notes.append(f"{n_comments} line(s) above the header begin with # and were left out.")
-    return "\n".join(lines), separator, tuple(notes)
+    notes = paragraphs("preface", separator=separator, n_comments=n_comments)
+    return "\n".join(lines), separator, notes
 
 
 def _refuse_title(lines: Sequence[str], path: Path) -> None:
@@ -283,62 +259,42 @@ def _content(path: Path) -> bytes:
     return content
 
 
-def _decode(content: bytes, path: Path, encoding: str | None) -> tuple[str, str, tuple[str, ...]]:
+def _decode(content: bytes, path: Path, encoding: str | None) -> tuple[str, str, list[str]]:
     """Return the file's text, the encoding it was read by, and notes."""
-    text, used, notes = _decoded(content, path, encoding) if content.strip() else ("", "", ())
+    text, used, notes = _decoded(content, path, encoding) if content.strip() else ("", "", [])
     text = text.removeprefix("\ufeff")
     if not text.strip():
         raise TableError(f"{path}: the file is empty; it takes a header line and rows of data.")
-    wrong = _NO_TEXT.search(text)
-    if wrong:
+    if wrong := _NO_TEXT.search(text):
         line = text.count("\n", 0, wrong.start()) + 1
         what = "zero bytes" if wrong[0] == "\0" else f"half a character ({wrong[0]!r})"
         raise fault("no_text", path=path, line=line, what=what, encoding=used)
     return text, used, notes
 
 
-def _decoded(content: bytes, path: Path, encoding: str | None) -> tuple[str, str, tuple[str, ...]]:
-    if encoding is not None:
-        return _by_encoding(content, path, encoding), encoding, ()
-    for mark, what in BINARY.items():
-        if content.startswith(mark):
-            raise TableError(f"{path}: this is {what}, not text; export it as CSV.")
-    for mark, name in (
-        (b"\xff\xfe", "utf-16"),
-        (b"\xfe\xff", "utf-16"),
-        (b"\xef\xbb\xbf", "utf-8"),
-    ):
-        if content.startswith(mark):
-            return _by_encoding(content, path, name), name, ()
+def _decoded(content: bytes, path: Path, encoding: str | None) -> tuple[str, str, list[str]]:
+    if encoding is None:
+        for mark, what in BINARY.items():
+            if content.startswith(mark):
+                raise TableError(f"{path}: this is {what}, not text; export it as CSV.")
+        encoding = next((name for mark, name in MARKS.items() if content.startswith(mark)), None)
     try:
-        return content.decode("utf-8"), "utf-8", ()
+        used = "utf-8" if encoding is None else encoding
+        return content.decode(used), used, []
     except UnicodeDecodeError as error:
-        return _as_windows(path, content, error)
-
-
-def _by_encoding(content: bytes, path: Path, encoding: str) -> str:
-    try:
-        return content.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise TableError(f"{path}: {_bad_byte(content, error)} in {encoding}.") from error
+        bad_byte = _bad_byte(content, error)
+        if encoding is not None:
+            raise TableError(f"{path}: {bad_byte} in {encoding}.") from error
     except UnicodeError as error:  # some encodings tell no place
         raise TableError(f"{path}: is no text in {encoding} ({error}).") from error
     except (LookupError, ValueError) as error:
         raise TableError(f"encoding {encoding!r} is not known to Python.") from error
-
-
-def _as_windows(
-    path: Path, content: bytes, error: UnicodeDecodeError
-) -> tuple[str, str, tuple[str, ...]]:
-    """Take what is no UTF-8 for Windows-1252, the usual one, and say which word to look at."""
-    try:
+    try:  # the usual one of those that say nothing
         text = content.decode("cp1252")
-    except UnicodeDecodeError:
-        raise fault("no_windows", path=path, bad_byte=_bad_byte(content, error)) from error
-    words = re.findall(r"[^\s,;|\"]+", text)
-    word = next((word for word in words if not word.isascii()), "")[:40]
-    note = sentence("read_as_windows", word=word)
-    return text, "cp1252", (note,)
+    except UnicodeDecodeError as error:
+        raise fault("no_windows", path=path, bad_byte=bad_byte) from error
+    word = next((word for word in re.findall(r"[^\s,;|\"]+", text) if not word.isascii()), "")
+    return text, "cp1252", paragraphs("read_as_windows", word=word[:40])
 
 
 def _bad_byte(content: bytes, error: UnicodeDecodeError) -> str:
@@ -364,28 +320,26 @@ def _rows(text: str, separator: str, path: Path) -> Iterator[tuple[int, list[str
 def _guess_separator(text: str, path: Path, alone: str) -> str:
     """Return the separator by which most rows have the header's number of fields, two or more."""
     lines = [line for line in text.splitlines() if line.strip()][:200]
-    best, best_score = None, (0.0, 0)
+    scores = {}
     for separator in SEPARATORS:
         try:
-            reader = csv.reader(io.StringIO("\n".join(lines)), delimiter=separator)
-            rows = [row for row in reader if row]
+            rows = [*filter(None, csv.reader(io.StringIO("\n".join(lines)), delimiter=separator))]
         except csv.Error:  # a field above the module's limit
             continue
         width = len(rows[0])
-        agreeing = Counter(len(row) for row in rows)[width] / len(rows)
-        if width > 1 and (agreeing, width) > best_score:
-            best, best_score = separator, (agreeing, width)
-    if best is None and alone and lines[0].strip(' "') == alone:
+        if width > 1:
+            scores[separator] = sum(len(row) == width for row in rows) / len(rows), width
+    if scores:
+        return max(scores, key=scores.__getitem__)
+    if alone and lines[0].strip(' "') == alone:
         return "\t"  # which no line holds
-    if best is None:
-        list(_rows(text, ",", path))  # says which row cannot be read, if that is why
-        _refuse_title(lines, path)
-        names = ", ".join(SEPARATORS.values())
-        raise fault("no_separator", path=path, names=names, line=lines[0][:60])
-    return best
+    list(_rows(text, ",", path))  # says which row cannot be read, if that is why
+    _refuse_title(lines, path)
+    names = ", ".join(SEPARATORS.values())
+    raise fault("no_separator", path=path, names=names, line=lines[0][:60])
 
 
-def _header(cells: Sequence[str], path: Path) -> tuple[list[str], tuple[str, ...]]:
+def _header(cells: Sequence[str], path: Path) -> tuple[list[str], list[str]]:
     names = [" ".join(name.split()) for name in cells]
     if all(_NUMBER.fullmatch(name) for name in names):
         raise fault("no_header", path=path, names=", ".join(names[:4]))
@@ -396,5 +350,4 @@ def _header(cells: Sequence[str], path: Path) -> tuple[list[str], tuple[str, ...
     if twice:
         shown = ", ".join(repr(shortened(name, 80)) for name in twice[:10])
         raise fault("names_twice", path=path, n=len(twice), names=shown)
-    notes = (f"{len(blank)} column(s) without a name were given one.",) if blank else ()
-    return names, notes
+    return names, paragraphs("named", n_blank=len(blank))

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pvf._checks import check_integer
-from pvf.select.choose import RULES, Selection
+from pvf.select.choose import Selection
 from pvf.select.columns import feature_frame
 from pvf.select.csv_table import read_csv_table
 from pvf.select.places import reached_share
@@ -148,21 +148,11 @@ def true_worth(
             for name, model in selection.models.items()
         }
     )
+    models = pd.Series({**selection.chosen, "best candidate": worth.idxmax()})
     rank = worth.rank(ascending=False, method="min").astype(int)
-    models = {**selection.chosen, "best candidate": worth.idxmax()}
-    tested = {rule: float(selection.judged.loc[rule, "IE"]) for rule in RULES}
-    return (
-        pd.DataFrame(
-            {
-                "model": models,
-                "IE": {rule: worth[name] for rule, name in models.items()},
-                "rank": {rule: rank[name] for rule, name in models.items()},
-                "IE_test": tested,
-            }
-        )
-        .rename_axis("rule")
-        .loc[list(models)]
-    )
+    of_model = {"model": models, "IE": models.map(worth), "rank": models.map(rank)}
+    tested = selection.judged["IE"].reindex(models.index)
+    return pd.DataFrame({**of_model, "IE_test": tested}).rename_axis("rule")
 
 
 def readable_worth(selection: Selection, folder: str | Path, *, csv: str) -> pd.DataFrame:
@@ -183,13 +173,9 @@ def readable_worth(selection: Selection, folder: str | Path, *, csv: str) -> pd.
     if csv:
         return pd.DataFrame({"the truth": ["not known: these patients are not simulated"]})
     worth = true_worth(selection, folder)
-    return pd.DataFrame(
-        {
-            "model": worth["model"],
-            "IE in truth": worth["IE"].map("{:.2f}".format),
-            "rank among candidates": worth["rank"],
-            "IE on the test parts": [
-                f"{ie:.2f}" if np.isfinite(ie) else "–" for ie in worth["IE_test"]
-            ],
-        }
-    )
+    tested = worth["IE_test"].map("{:.2f}".format).replace("nan", "–")
+    shown = {
+        "IE in truth": worth["IE"].map("{:.2f}".format),
+        "rank among candidates": worth["rank"],
+    }
+    return pd.DataFrame({"model": worth["model"], **shown, "IE on the test parts": tested})

@@ -14,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pvf.select.candidates import MixedEncoder
 from pvf.select.columns import Column
+from pvf.select.sentences import paragraphs, sentence
 from pvf.select.splits import score_of
 
 
@@ -32,26 +33,23 @@ def model_in_words(model: Any) -> list[str]:
         tree its rules. What is missing is replaced first, which is said too.
     """
     encoder, classifier = parts_of(model)
-    if encoder is None:
-        return [f"A {type(classifier).__name__}; what it computes is not known here."]
-    if isinstance(classifier, LogisticRegression):
-        lines = list(_of_logistic(encoder, classifier))
-    elif isinstance(classifier, DecisionTreeClassifier):
-        lines = list(_of_tree(encoder, classifier))
-    else:
-        return [f"A {type(classifier).__name__} of {', '.join(map(_name, encoder.columns))}."]
-    filled = {
-        c.name: _written(c, m) for c, m in zip(_numbers(encoder), encoder.medians_, strict=True)
-    }
-    nominal = zip(_nominal(encoder), encoder.modes_, strict=True)
-    filled |= {c.name: _written(c, c.levels[mode]) for c, mode in nominal}
-    gaps = [f"{_name(c)} {filled[c.name]}" for c in _deciding(encoder, classifier)]
-    return [*lines, f"A missing value is taken for: {', '.join(gaps)}."] if gaps else lines
+    tells = {LogisticRegression: _of_logistic, DecisionTreeClassifier: _of_tree}.get(
+        type(classifier)
+    )
+    if encoder is None or tells is None:
+        names = map(_name, encoder.columns) if encoder else ()
+        return paragraphs("other_model", kind=type(classifier).__name__, names=list(names))
+    numbers, nominal = _numbers_and_nominal(encoder)
+    filled = {c.name: _written(c, m) for c, m in zip(numbers, encoder.medians_, strict=True)}
+    modes = zip(nominal, encoder.modes_, strict=True)
+    filled |= {c.name: _written(c, c.levels[mode]) for c, mode in modes}
+    gaps = [(_name(c), filled[c.name]) for c in _deciding(encoder, classifier)]
+    return [*tells(encoder, classifier), *paragraphs("filled_in", gaps=gaps)]
 
 
 def parts_of(model: Any) -> tuple[MixedEncoder | None, Any]:
     """Return the encoder and the classifier of a built-in candidate; any other has no encoder."""
-    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+    steps = [step for _, step in getattr(model, "steps", [("", model)])]
     built_in = len(steps) == 2 and isinstance(steps[0], MixedEncoder)
     return (steps[0] if built_in else None), steps[-1]
 
@@ -61,7 +59,8 @@ def _deciding(encoder: MixedEncoder, classifier: Any) -> list[Column]:
     if not isinstance(classifier, DecisionTreeClassifier):
         return list(encoder.columns)
     asked = {place for place in classifier.tree_.feature if place >= 0}
-    names = {column.name for place, (column, _) in enumerate(_terms(encoder)) if place in asked}
+    terms = enumerate(terms_of(encoder))
+    names = {column.name for place, (_, column) in terms if place in asked}
     return [column for column in encoder.columns if column.name in names]
 
 
@@ -118,20 +117,18 @@ def worked_person(model: Any, X: pd.DataFrame, columns: Sequence[Column]) -> str
         With the values on which the score depends, eight at most.
     """
     middle = {
-        name: X[name].quantile(interpolation="lower")
-        if X[name].dtype.kind == "f"
-        else X[name].mode().iloc[0]
-        for name in X
+        name: X[name].quantile(interpolation="lower") if is_number else X[name].mode().iloc[0]
+        for name, is_number in (X.dtypes == "float64").items()
     }
     row = pd.DataFrame([middle]).astype(X.dtypes.to_dict())
-    names = columns_looked_at(model, X)[:8]
     about = {column.name: column for column in columns}
-    shown = ", ".join(f"{_name(about[n])} {_written(about[n], middle[n])}" for n in names)
-    flagged = "flagged" if np.asarray(model.predict(row))[0] == 1 else "not flagged"
-    score = ""
-    if hasattr(model, "predict_proba"):
-        score = f"score {model.predict_proba(row)[0, 1]:.3f}, "
-    return f"A patient in the middle of each column ({shown}): {score}{flagged}."
+    names = columns_looked_at(model, X)[:8]
+    return sentence(
+        "worked_person",
+        values=[(_name(about[name]), _written(about[name], middle[name])) for name in names],
+        score=model.predict_proba(row)[0, 1] if hasattr(model, "predict_proba") else None,
+        flagged=np.asarray(model.predict(row))[0] == 1,
+    )
 
 
 def cut_off(model: Any, X: pd.DataFrame, capacity: float) -> str:
@@ -153,33 +150,22 @@ def cut_off(model: Any, X: pd.DataFrame, capacity: float) -> str:
     n_places = max(1, round(capacity * len(X)))
     lowest = np.sort(scores)[-n_places]
     n_above, n_equal = int((scores > lowest).sum()), int((scores == lowest).sum())
-    shared = f"; {n_equal} rows share the last {n_places - n_above} of these places"
-    return (
-        f"The highest {n_places} of the {len(X)} scores of these rows are {lowest:.3f} or more"
-        f"{shared if n_above + n_equal > n_places else ''}."
-    )
+    facts = {"lowest": lowest, "n_above": n_above, "n_equal": n_equal}
+    return sentence("cut_off", n_places=n_places, n=len(X), **facts)
 
 
 def _written(column: Column, value: Any) -> str:
     """Return a value of the feature frame as the file has it: of ranked words, the word."""
-    if column.kind == "ordinal" and isinstance(column.levels[0], str):
+    if column.is_ranked:
         ends = {column.levels[math.floor(value)], column.levels[math.ceil(value)]}
         return " or ".join(sorted(ends, key=column.levels.index))  # a median may lie between
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _threshold(column: Column, cut: float) -> str:
-    """Return the last value below a tree's threshold, which lies between two ranks of words."""
-    ranked = column.kind == "ordinal" and isinstance(column.levels[0], str)
-    return _written(column, float(math.floor(cut)) if ranked else cut)
-
-
-def _numbers(encoder: MixedEncoder) -> list[Column]:
-    return [column for column in encoder.columns if column.kind in ("numeric", "ordinal")]
-
-
-def _nominal(encoder: MixedEncoder) -> list[Column]:
-    return [column for column in encoder.columns if column.kind == "nominal"]
+def _numbers_and_nominal(encoder: MixedEncoder) -> tuple[list[Column], list[Column]]:
+    """Return the columns in the order in which they are encoded."""
+    numbers = [column for column in encoder.columns if column.kind in ("numeric", "ordinal")]
+    return numbers, [column for column in encoder.columns if column.kind == "nominal"]
 
 
 def _name(column: Column) -> str:
@@ -187,8 +173,8 @@ def _name(column: Column) -> str:
     return f"{column.name} ({unit})" if unit else column.name
 
 
-def terms_of(encoder: MixedEncoder) -> list[str]:
-    """Return what each encoded column stands for.
+def terms_of(encoder: MixedEncoder) -> list[tuple[str, Column]]:
+    """Return what each encoded column stands for, and of which column of the table it is made.
 
     Parameters
     ----------
@@ -196,55 +182,41 @@ def terms_of(encoder: MixedEncoder) -> list[str]:
 
     Returns
     -------
-    list of str
+    list of (str, Column)
     """
-    return [term for _, term in _terms(encoder)]
+    numbers, nominal = _numbers_and_nominal(encoder)
+    return [(_name(column), column) for column in numbers] + [
+        (f"{column.name} is {_written(column, level)}", column)
+        for column in nominal
+        for level in column.levels[1 if len(column.levels) == 2 else 0 :]
+    ]
 
 
-def _terms(encoder: MixedEncoder) -> Iterator[tuple[Column, str]]:
-    for column in _numbers(encoder):
-        yield column, _name(column)
-    for column in _nominal(encoder):
-        for level in column.levels[1 if len(column.levels) == 2 else 0 :]:
-            yield column, f"{column.name} is {_written(column, level)}"
-
-
-def _of_logistic(encoder: MixedEncoder, classifier: LogisticRegression) -> Iterator[str]:
-    scaled = classifier.coef_[0].copy()
-    n_numbers = len(encoder.means_)
-    own = scaled.copy()
-    own[:n_numbers] /= encoder.spreads_
-    constant = float(classifier.intercept_[0] - own[:n_numbers] @ encoder.means_)
-    yield f"Sum up {constant:+.4g}"
-    for term, weight in zip(terms_of(encoder), own, strict=True):
-        yield (
-            f"and {weight:+.4g} × {term}" if " is " not in term else f"and {weight:+.4g} if {term}"
-        )
-    yield "and flag whoever has more than 0. The score is 1 / (1 + exp(−sum))."
-    ranked = [c for c in _numbers(encoder) if c.kind == "ordinal" and isinstance(c.levels[0], str)]
-    for column in ranked:
-        order = ", ".join(f"{level} {rank}" for rank, level in enumerate(column.levels))
-        yield f"{column.name} counts as {order}."
+def _of_logistic(encoder: MixedEncoder, classifier: LogisticRegression) -> list[str]:
+    numbers, _ = _numbers_and_nominal(encoder)
+    own = classifier.coef_[0].copy()
+    own[: len(numbers)] /= encoder.spreads_
+    return paragraphs(
+        "logistic",
+        constant=float(classifier.intercept_[0] - own[: len(numbers)] @ encoder.means_),
+        weights=[(term, own[place]) for place, (term, _) in enumerate(terms_of(encoder))],
+        ranked=[column for column in numbers if column.is_ranked],
+    )
 
 
 def _of_tree(encoder: MixedEncoder, classifier: DecisionTreeClassifier) -> Iterator[str]:
-    tree, terms, numbers = classifier.tree_, terms_of(encoder), _numbers(encoder)
+    tree, terms = classifier.tree_, terms_of(encoder)
 
-    def walk(node: int, depth: int) -> Iterator[str]:
-        indent = "· " * depth
+    def walk(node: int, indent: str) -> Iterator[str]:
         if tree.children_left[node] < 0:
             share = float(tree.value[node][0][1] / tree.value[node][0].sum())
-            yield f"{indent}{'flag' if share > 0.5 else 'do not flag'} (score {share:.2f})"
+            yield indent + sentence("leaf", share=share)
             return
-        place, cut = tree.feature[node], float(tree.threshold[node])
-        term = terms[place]
-        said = f"{cut:.4g}" if place >= len(numbers) else _threshold(numbers[place], cut)
-        yes, no = f"{term} at most {said}", f"{term} above {said}"
-        if " is " in term:
-            yes, no = term.replace(" is ", " is not ", 1), term
-        yield f"{indent}if {yes}:"
-        yield from walk(tree.children_left[node], depth + 1)
-        yield f"{indent}if {no}:"
-        yield from walk(tree.children_right[node], depth + 1)
+        (term, column), cut = terms[tree.feature[node]], float(tree.threshold[node])
+        # Between two ranks of words the last one below is named.
+        cut_off = _written(column, float(math.floor(cut)) if column.is_ranked else cut)
+        for below, child in ((True, tree.children_left), (False, tree.children_right)):
+            yield indent + sentence("branch", term=term, cut=cut_off, below=below)
+            yield from walk(child[node], indent + "· ")
 
-    yield from walk(0, 0)
+    return walk(0, "")

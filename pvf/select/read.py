@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -21,24 +21,26 @@ from scipy.stats import rankdata
 
 from pvf.select.columns import FEATURES, NO_FEATURES, Column, feature_frame, guess_columns
 from pvf.select.columns_file import parse_kinds, read_columns, without_guesses
-from pvf.select.csv_table import closest, read_csv_table
-from pvf.select.sentences import WORDS, TableError, fault, refuse_all, sentence
+from pvf.select.csv_table import CsvTable, closest, read_csv_table
+from pvf.select.sentences import (
+    PATTERNS,
+    WORDS,
+    TableError,
+    fault,
+    paragraphs,
+    refuse_all,
+    sentence,
+)
+from pvf.select.settings import Cells, Reading
 
 #: Patients that the smaller class must have.
 FEWEST_CASES = 10
 #: Feature columns that tell the classes apart this well are named as possible leaks.
 SUSPICIOUS_AUC = 0.98
+#: Numbers that often stand for a missing value.
+CODES_OF_MISSING = (-9, -99, -999, -9999, 999, 9999)
 #: What a caution does to a recommendation.
 WEIGHTS = ("forbids", "weakens", "informs")
-#: Names of columns that say whose row it is.
-_PERSON = re.compile(r"pat|subj|pers|pid|mrn|ssn|nhs|participant|member", re.IGNORECASE)
-#: Names of what is often known only after the outcome.
-_LATER = re.compile(
-    r"follow.?up|(?:^| )(?:fu|lenfol|survival|surv|time to|event|death|dead|died|discharge"
-    r"|los|length of stay|censor\w*|relapse|recurrence|pfs|dfs|efs|rfs)(?: |$)"
-    r"|^(?:\w*time ?\d*|time .*|(?:days|weeks?|months|years)(?: \d+)?|t?start|t?stop)$"
-    r"|^tt\w+$|^t (?!stage|test|score)\w+$"
-)
 
 
 @dataclass(frozen=True, order=True)
@@ -115,6 +117,11 @@ class OwnData:
         return tuple(warning.text for warning in self.warnings)
 
     @property
+    def whose(self) -> NDArray[np.intp]:
+        """The person of each row: one of its own, where nobody has several."""
+        return np.arange(len(self.y)) if self.persons is None else self.persons
+
+    @property
     def n_persons(self) -> int:
         """How many different persons there are: rows, where nobody has several."""
         return self.count()[0]
@@ -126,9 +133,8 @@ class OwnData:
 
     def count(self, rows: NDArray[np.intp] | slice = slice(None)) -> tuple[int, int]:
         """Return how many persons some rows are of, and for how many one has the outcome."""
-        persons = np.arange(len(self.y)) if self.persons is None else self.persons
-        cases = persons[rows][self.y[rows] == 1]
-        return len(np.unique(persons[rows])), len(np.unique(cases))
+        cases = self.whose[rows][self.y[rows] == 1]
+        return len(np.unique(self.whose[rows])), len(np.unique(cases))
 
     @property
     def features(self) -> list[Column]:
@@ -137,18 +143,7 @@ class OwnData:
 
 
 def load_own_data(
-    path: str | Path,
-    target: Any,
-    *,
-    positive: Any = None,
-    kinds: Any = None,
-    drop: Any = (),
-    columns_file: str | Path | None = None,
-    group: Any = None,
-    decimal: str | None = None,
-    censored: str = "limit",
-    fits: Callable[[int, int], None] | None = None,
-    **dialect: Any,
+    path: str | Path, target: Any, *, fits: Callable[[int, int], None] | None = None, **given: Any
 ) -> OwnData:
     """Read a CSV with an outcome, and refuse what no choice of a model could be based on.
 
@@ -158,31 +153,11 @@ def load_own_data(
         The CSV file, with a header.
     target : str
         Column of the outcome, which has two values.
-    positive : str, number or bool, optional
-        The outcome's value that is a case. Needed unless the values say so themselves, as 0 and 1
-        or no and yes do. Of more than two values all others count as none. False and True, which
-        YAML makes of no and yes, stand for these where the outcome has them.
-    kinds : mapping, str or sequence of str, optional
-        Kinds of columns that overrule the guess; see `parse_kinds` and `guess_columns`. A column
-        whose kind is given is not checked for being a copy of the outcome.
-    drop : str or sequence of str
-        Columns to leave out.
-    columns_file : path-like, optional
-        Kinds of columns as `pvf.select.columns_file.columns_as_toml` writes them; those that are
-        not what is guessed count as given, where ``kinds`` says nothing else.
-    group : str, optional
-        The column that says whose row each is; ``"none"`` where every row is a person of its own.
-        By default an identifier that repeats, found by its name or values.
-    decimal : {".", ","}, optional
-        As in `pvf.select.columns.guess_columns`.
-    censored : {"limit", "half", "sqrt2"}, default="limit"
-        As in `pvf.select.columns.guess_columns`.
     fits : callable, optional
         Called with the numbers of lines and of columns that are left in while no line has been
         read; it raises TableError where these are too many.
-    **dialect
-        ``separator``, ``encoding``, ``missing`` and ``missing_spellings``, as in
-        `pvf.select.csv_table.read_csv_table`.
+    **given
+        The attributes of `pvf.select.settings.Reading`.
 
     Returns
     -------
@@ -196,29 +171,26 @@ def load_own_data(
         copies the outcome; no column is left to predict from. All faults of the outcome and of the
         columns are listed at once.
     """
-    listed, kinds = read_columns(columns_file) if columns_file else {}, parse_kinds(kinds or {})
-    drop = [drop] if isinstance(drop, str | int | float) else list(drop or ())
-    if fits is not None:
-        out = _left_out(target, drop, listed | kinds)
-        dialect["fits"] = lambda n_lines, names: fits(n_lines, len({*names} - out))
-    table = read_csv_table(path, **dialect)
+    said = Reading(**given)
+    table, target, reading = _read(path, target, said, fits)
     frame = table.frame
-    reading = dict[str, Any](decimal=decimal, censored=censored, separator=table.separator)
-    given = without_guesses(frame, listed, **reading)
-    given.pop(_squeezed(target), None)  # the file lists all columns
-    target, reading["kinds"] = _named(frame, target, given | kinds, drop, group)
-    y, positive, target_notes = _outcome_or_faults(frame, target, positive, reading)
-    faults: list[str] = []
+    faults: dict[str, str] = {}
+    try:
+        y, positive, notes = _outcome(frame[target], said.positive)
+    except TableError as error:
+        guess_columns(frame.drop(columns=target), **reading, faults=faults)
+        refuse_all([str(error), *faults.values()])
     frame, y = frame[y >= 0], y[y >= 0]
     columns = guess_columns(frame.drop(columns=target), **reading, faults=faults)
-    frame, y, doubles = _without_doubles(frame, y, columns)
-    if doubles:  # the counts are those of the rows that are left
-        columns = guess_columns(frame.drop(columns=target), **reading, faults=[])
-    group, persons = _persons(frame, columns, group)
+    again = _doubles(frame, columns)
+    if again.any():  # the counts are those of the rows that are left
+        notes += paragraphs("doubles", lines=[*frame.index[again]])
+        frame, y = frame[~again], y[~again]
+        columns = guess_columns(frame.drop(columns=target), **reading, faults={})
+    group, persons = _persons(frame, columns, said.group)
     X = feature_frame(frame, columns)
-    faults += [*_few(y, persons, target, positive), *_no_feature(X, columns, target)]
-    refuse_all([*faults, *_copies(X, y, target, [c for c in columns if c.guessed])])
-    return OwnData(
+    apart = {name: (separation(X[name], y), _apart(y, X[name].isna())) for name in X}
+    data = OwnData(
         name=Path(path).name,
         sha256=table.sha256,
         X=X,
@@ -226,45 +198,58 @@ def load_own_data(
         columns=tuple(columns),
         target=target,
         positive=positive,
-        notes=(*table.notes, *target_notes, *doubles),
-        warnings=tuple(sorted(_cautions(frame, X, y, columns, group), key=attrgetter("rank"))),
+        notes=(*table.notes, *notes),
         missing=table.missing,
         persons=persons,
         group=group,
     )
+    refuse_all([*faults.values(), *_unfit(data, apart)])
+    return replace(data, warnings=tuple(sorted(_cautions(data, apart), key=attrgetter("rank"))))
 
 
-def _left_out(target: Any, drop: Sequence[Any], kinds: Mapping[str, Any]) -> set[str]:
-    """Return the names of the columns that are said to be no feature."""
-    told: dict[Any, Any] = dict.fromkeys((*drop, target), "ignored")
-    told |= kinds
-    return {_squeezed(name) for name, kind in told.items() if kind in NO_FEATURES}
+def _read(
+    path: str | Path, target: Any, said: Reading, fits: Callable[[int, int], None] | None
+) -> tuple[CsvTable, str, dict[str, Any]]:
+    """Return the file, the target's name, and what `guess_columns` takes beside the table."""
+    listed = read_columns(said.columns_file) if said.columns_file else {}
+    kinds = parse_kinds(said.kinds or {})
+    drop = [said.drop] if isinstance(said.drop, str | int | float) else list(said.drop or ())
+    cells = {one.name: getattr(said, one.name) for one in fields(Cells)}
+    reading = {name: cells.pop(name) for name in ("decimal", "censored")}
+    if fits is not None:
+        told: dict[Any, Any] = dict.fromkeys((*drop, target), "ignored") | listed | kinds
+        out = {_squeezed(name) for name, kind in told.items() if kind in NO_FEATURES}
+        cells["fits"] = lambda n_lines, names: fits(n_lines, len({*names} - out))
+    table = read_csv_table(path, **cells)
+    frame, reading["separator"] = table.frame, table.separator
+    listed = without_guesses(frame, listed, **reading)
+    listed.pop(_squeezed(target), None)  # the file lists all columns
+    target, reading["kinds"] = _named(frame, target, listed | kinds, drop, said.group)
+    return table, target, reading
 
 
 def _named(
-    frame: pd.DataFrame, target: Any, kinds: Mapping[str, Any], drop: Any, group: Any
+    frame: pd.DataFrame, target: Any, kinds: Mapping[str, Any], drop: Sequence[Any], group: Any
 ) -> tuple[str, dict[str, Any]]:
     """Return the target's name and the given kinds; refuse all names that no column has."""
     if isinstance(target, bool) or not isinstance(target, str | int | float):
         raise TableError(f"target must be a column's name, got {target!r}.")
-    target, faults = _squeezed(target), []
-    if target not in frame.columns:
-        faults.append(f"target {target!r} is no column; {closest(target, frame.columns)}.")
-    faults += [
-        f"drop names column {name!r}; {closest(str(name), frame.columns)}."
-        for name in drop
-        if _squeezed(name) not in frame.columns
-    ]
+    target, known = _squeezed(target), set(frame.columns)
     given: dict[str, Any] = {_squeezed(name): kind for name, kind in kinds.items()}
-    faults += [
-        f"kinds names column {name!r}; {closest(name, frame.columns)}."
-        for name in given
-        if name not in frame.columns
+    asked = {
+        "target {!r} is no column": [target],
+        "drop names column {!r}": drop,
+        "kinds names column {!r}": given,
+        "group names column {!r}": [] if group is None or _squeezed(group) == "none" else [group],
+    }
+    faults = [
+        f"{said.format(name)}; {closest(_squeezed(name), frame.columns)}."
+        for said, names in asked.items()
+        for name in names
+        if _squeezed(name) not in known
     ]
-    if group is not None and _squeezed(group) in frame.columns:
+    if group is not None and _squeezed(group) in known:
         given.setdefault(_squeezed(group), "identifier")
-    elif group is not None and _squeezed(group) != "none":
-        faults.append(f"group names column {group!r}; {closest(_squeezed(group), frame.columns)}.")
     given |= {_squeezed(name): "ignored" for name in drop}
     if target in given:
         faults.append(f"column {target!r} is the target; it takes no kind.")
@@ -276,21 +261,16 @@ def _persons(
     frame: pd.DataFrame, columns: Sequence[Column], group: Any
 ) -> tuple[str, NDArray[np.intp] | None]:
     """Return the column that says whose row each is, and the persons' numbers; "" where none."""
-    if group is not None and _squeezed(group) == "none" and "none" not in frame.columns:
+    name = "" if group is None else _squeezed(group)
+    if name == "none" and name not in frame.columns:
         return "", None
-    if group is not None:
-        name = _squeezed(group)
-    else:
-        repeating = [
-            column
-            for column in columns
-            if column.kind == "identifier" and column.n_values < len(frame) - column.n_missing
-        ]
+    if not name:
+        repeating = [column for column in columns if _repeats(column, len(frame))]
         if not repeating:
             return "", None
         # Persons stand above visits and samples, so of several the one with the fewest values,
         # but those that are called persons first: a hospital has a number, too.
-        called = [column for column in repeating if _PERSON.search(column.name)]
+        called = [column for column in repeating if PATTERNS["person"].search(column.name)]
         name = min(called or repeating, key=lambda column: column.n_values).name
     who = frame[name]
     alone = pd.Series([f"\0{line}" for line in frame.index], index=frame.index)
@@ -303,52 +283,31 @@ def _squeezed(name: Any) -> str:
     return " ".join(str(name).split())
 
 
-def _outcome_or_faults(
-    frame: pd.DataFrame, target: str, positive: Any, reading: Mapping[str, Any]
-) -> tuple[NDArray[np.intp], str, tuple[str, ...]]:
-    """Return `_outcome`, or tell its fault together with those of the columns."""
-    try:
-        return _outcome(frame[target], positive)
-    except TableError as error:
-        faults = [str(error)]
-        guess_columns(frame.drop(columns=target), **reading, faults=faults)
-        refuse_all(faults)
-        raise
-
-
-def _outcome(column: pd.Series, positive: Any) -> tuple[NDArray[np.intp], str, tuple[str, ...]]:
+def _outcome(column: pd.Series, positive: Any) -> tuple[NDArray[np.intp], str, list[str]]:
     """Return 1 and 0 (-1 where missing), the positive value, and notes."""
-    name = column.name
+    name, n_gone = column.name, int(column.isna().sum())
     folded = column.str.lower().where(column.notna())
     counts = folded.value_counts()
+    typed = {value: str(column[folded == value].mode()[0]) for value in counts.index[:7]}
     if len(counts) < 2:
         what = f"only {column.dropna().iloc[0]!r}" if len(counts) else "no value"
-        raise fault("one_outcome", name=name, what=what, n_gone=int(column.isna().sum()))
-    typed = {value: str(column[folded == value].mode()[0]) for value in counts.index[:7]}
+        raise fault("one_outcome", name=name, what=what, n_gone=n_gone)
     shown = ", ".join(f"{typed[value]!r} ({n})" for value, n in counts.head(6).items())
     shown += f" and {len(counts) - 6} more" if len(counts) > 6 else ""
-    if positive is None:
-        if len(counts) > 2:
-            numbers = pd.to_numeric(folded, errors="coerce").notna().sum() == counts.sum()
-            hint = (
-                "make a yes/no outcome of it" if numbers and len(counts) > 10 else "name the case"
-            )
-            raise fault("many_outcomes", name=name, n=len(counts), shown=shown, hint=hint)
-        case = _obvious_case(tuple(counts.index))
-        if case is None:
-            value = typed[counts.index[-1]]
-            raise fault("which_case", name=name, shown=shown, value=value)
-    else:
+    if positive is not None:
         case = _as_written(positive, list(counts.index))
         if case is None:
             raise TableError(f"positive is {positive!r}, which target {name!r} lacks: {shown}.")
+    elif len(counts) > 2:
+        numbers = len(counts) > 10 and pd.to_numeric(counts.index, errors="coerce").notna().all()
+        raise fault("many_outcomes", name=name, n=len(counts), shown=shown, numbers=numbers)
+    else:
+        case = _obvious_case(tuple(counts.index))
+        if case is None:
+            raise fault("which_case", name=name, shown=shown, value=typed[counts.index[-1]])
     y = np.where(folded.isna(), -1, folded == case).astype(np.intp)
-    notes = []
-    if (y < 0).any():
-        notes.append(f"{int((y < 0).sum())} rows without an outcome were left out.")
-    if len(counts) > 2:
-        notes.append(f"The outcome has {len(counts)} values; all but {case!r} count as no case.")
-    return y, str(column[folded == case].mode()[0]), tuple(notes)
+    notes = paragraphs("outcome", n_gone=n_gone, n=len(counts), case=case)
+    return y, str(column[folded == case].mode()[0]), notes
 
 
 #: What YAML and papermill read as False and True.
@@ -358,15 +317,12 @@ _BOOLEAN = {False: ("false", "no", "n", "off", "0"), True: ("true", "yes", "y", 
 def _as_written(positive: Any, values: Sequence[str]) -> str | None:
     """Return which of the outcome's values is meant by what a reader gave, or None."""
     asked = _BOOLEAN[positive] if isinstance(positive, bool) else (str(positive).strip().lower(),)
+    as_written = [text for text in asked if text in values]
+    numbers = pd.to_numeric(pd.Series(values), errors="coerce")
     for text in asked:
-        if text in values:
-            return text
-    for text in asked:
-        as_number = pd.to_numeric(text, errors="coerce")
-        same = [v for v in values if pd.to_numeric(v, errors="coerce") == as_number]
-        if len(same) == 1:
-            return same[0]
-    return None
+        same = np.flatnonzero(numbers == pd.to_numeric(text, errors="coerce"))
+        as_written += [values[same[0]]] if len(same) == 1 else []
+    return as_written[0] if as_written else None
 
 
 def _obvious_case(values: tuple[str, ...]) -> str | None:
@@ -379,36 +335,22 @@ def _obvious_case(values: tuple[str, ...]) -> str | None:
     return None
 
 
-def _without_doubles(
-    frame: pd.DataFrame, y: NDArray[np.intp], columns: Sequence[Column]
-) -> tuple[pd.DataFrame, NDArray[np.intp], list[str]]:
-    """Drop lines that repeat another one with its identifier: the same record twice."""
-    if not any(column.kind == "identifier" for column in columns):
-        return frame, y, []
-    again = frame.duplicated().to_numpy()
-    if not again.any():
-        return frame, y, []
-    lines = ", ".join(map(str, frame.index[again][:3]))
-    note = f"{int(again.sum())} rows that repeat another one were left out (line {lines}"
-    return frame[~again], y[~again], [note + (", ...)." if again.sum() > 3 else ").")]
+def _doubles(frame: pd.DataFrame, columns: Sequence[Column]) -> NDArray[np.bool_]:
+    """Return which lines repeat another one with its identifier: the same record twice."""
+    known = any(column.kind == "identifier" for column in columns)
+    return frame.duplicated().to_numpy() if known else np.zeros(len(frame), dtype=bool)
 
 
-def _few(
-    y: NDArray[np.intp], persons: NDArray[np.intp] | None, target: str, positive: str
-) -> Iterator[str]:
-    case = y if persons is None else np.bincount(persons, weights=y) > 0
-    n_cases, whose = int(case.sum()), "rows" if persons is None else "persons"
-    if min(n_cases, len(case) - n_cases) < FEWEST_CASES:
-        few = f"{n_cases} cases" if n_cases < FEWEST_CASES else f"{len(case) - n_cases} others"
-        facts = {"positive": positive, "n": len(case), "whose": whose, "fewest": FEWEST_CASES}
-        yield sentence("few_cases", name=target, few=few, **facts)
-
-
-def _no_feature(X: pd.DataFrame, columns: Sequence[Column], target: str) -> Iterator[str]:
-    if X.empty:
-        kinds_found = ", ".join(f"{column.name}: {column.kind}" for column in columns)
-        n, features = len(columns), ", ".join(FEATURES)
-        yield sentence("no_feature", target=target, n=n, features=features, kinds=kinds_found)
+def _unfit(data: OwnData, apart: Mapping[Any, tuple[float, float]]) -> Iterator[str]:
+    """Say why no choice of a model could be based on a table."""
+    if min(data.n_cases, data.n_persons - data.n_cases) < FEWEST_CASES:
+        yield sentence("few_cases", it=data, fewest=FEWEST_CASES)
+    if data.X.empty:
+        yield sentence("no_feature", it=data, features=FEATURES)
+    for column in data.columns:
+        values, presence = apart.get(column.name, (0.5, 0.5))
+        if column.guessed and 1 in (values, presence):
+            yield sentence("gives_away", column=column, by_values=values == 1, target=data.target)
 
 
 def separation(column: pd.Series, y: NDArray[np.intp]) -> float:
@@ -419,96 +361,58 @@ def separation(column: pd.Series, y: NDArray[np.intp]) -> float:
     """
     if column.dtype.kind == "f" and column.nunique() > 2:
         seen = column.notna().to_numpy()
-        if len(np.unique(y[seen])) < 2:
-            return 0.5
-        auc = _auc(y[seen], column[seen])
-        return max(auc, 1 - auc)
+        return _apart(y[seen], column[seen])
     levels = column.astype(object).where(column.notna(), "(missing)").astype(str)
     if levels.nunique() > len(y) / 5:
         return 0.5
-    return _auc(y, pd.Series(y, index=column.index).groupby(levels).transform("mean"))
+    return _apart(y, pd.Series(y, index=column.index).groupby(levels).transform("mean"))
 
 
-def _auc(y: NDArray[np.intp], score: ArrayLike) -> float:
-    """Return the AUC by rank sums; scikit-learn's takes twenty times as long on a short column."""
-    n_cases = int(y.sum())
-    above = float(rankdata(score)[y == 1].sum()) - n_cases * (n_cases + 1) / 2
-    return above / (n_cases * (len(y) - n_cases))
-
-
-def _presence(values: pd.Series, y: NDArray[np.intp]) -> float:
-    """Return how well a column tells the classes apart by being filled in: AUC, 0.5 to 1."""
-    gone = values.isna().to_numpy()
-    if not gone.any() or gone.all():
+def _apart(y: NDArray[np.intp], score: ArrayLike) -> float:
+    """Return the AUC, or 1 less that, by rank sums: scikit-learn's takes twenty times as long."""
+    n_cases, n_others = int(y.sum()), int((1 - y).sum())
+    if not n_cases or not n_others:
         return 0.5
-    auc = _auc(y, gone)
+    above = float(rankdata(score)[y == 1].sum()) - n_cases * (n_cases + 1) / 2
+    auc = above / (n_cases * n_others)
     return max(auc, 1 - auc)
 
 
-def _copies(
-    X: pd.DataFrame, y: NDArray[np.intp], target: str, columns: Sequence[Column]
-) -> Iterator[str]:
-    """Refuse columns that give the outcome away."""
-    for column in columns:
-        if not column.is_feature or len(np.unique(y)) < 2:
-            continue
-        values, name = X[column.name], column.name
-        if separation(values, y) == 1:
-            how = f"copies the target {target!r}"
-            if column.n_values != 2:
-                how = f"separates the outcomes of {target!r} without an error"
-        elif _presence(values, y) == 1:
-            how = f"is filled in exactly for one outcome of the target {target!r}"
-        else:
-            continue
-        yield sentence("gives_away", name=name, how=how, kind=column.kind)
-
-
-def _cautions(
-    frame: pd.DataFrame,
-    X: pd.DataFrame,
-    y: NDArray[np.intp],
-    columns: Sequence[Column],
-    group: str,
-) -> Iterator[Caution]:
+def _cautions(data: OwnData, apart: Mapping[Any, tuple[float, float]]) -> Iterator[Caution]:
     """Say what may spoil the result."""
-    for column in columns:
-        if column.kind == "identifier" and column.n_values < len(frame) - column.n_missing:
-            yield _of_repeats(column, len(frame), group)
+    n_rows = len(data.X)
+    for column in data.columns:
+        if _repeats(column, n_rows):
+            grouped = column.name == data.group
+            what, rank = ("grouped", 2) if grouped else ("repeats", 1 if data.group else 0)
+            yield Caution(rank, sentence(what, it=column, n_rows=n_rows))
         if column.is_feature:
-            yield from _of_feature(column, X[column.name], y)
-    n_alike = int(X.assign(**{"\0y": y}).duplicated().sum())
+            yield from _of_feature(column, data.X[column.name], *apart[column.name])
+    n_alike = int(data.X.assign(**{"\0y": data.y}).duplicated().sum())
     if n_alike:
         yield Caution(1, sentence("equal_rows", n=n_alike))
 
 
-def _of_repeats(column: Column, n_rows: int, group: str) -> Caution:
-    name, facts = column.name, {"n_values": column.n_values, "n_rows": n_rows}
-    if name == group:
-        return Caution(2, sentence("grouped", name=name, **facts))
-    return Caution(1 if group else 0, sentence("repeats", name=name, **facts))
+def _repeats(column: Column, n_rows: int) -> bool:
+    return column.kind == "identifier" and column.n_values < n_rows - column.n_missing
 
 
-def _of_feature(column: Column, values: pd.Series, y: NDArray[np.intp]) -> Iterator[Caution]:
+def _of_feature(
+    column: Column, values: pd.Series, apart: float, presence: float
+) -> Iterator[Caution]:
     name = column.name
-    apart, presence = separation(values, y), _presence(values, y)
     if presence >= SUSPICIOUS_AUC:
         yield Caution(0, sentence("told_by_presence", name=name, auc=presence))
     if apart >= SUSPICIOUS_AUC:
         yield Caution(0, sentence("told_alone", name=name, auc=apart))
-    elif column.guessed and _LATER.search(re.sub(r"[^a-z0-9]+", " ", name.lower())):
+    elif column.guessed and PATTERNS["later"].search(re.sub(r"[^a-z0-9]+", " ", name.lower())):
         yield Caution(1, sentence("named_as_later", name=name, kind=column.kind), column=name)
     share = 100 * values.isna().mean()
     if share > 20:
         yield Caution(2, sentence("gaps", name=name, share=share))
-    codes = [value for value in (-9, -99, -999, -9999, 999, 9999) if (values == value).any()]
-    if codes and column.kind == "numeric" and _is_far(values, codes):
-        yield Caution(1, sentence("code_of_missing", name=name, code=codes[0]))
-
-
-def _is_far(column: pd.Series, codes: Sequence[float]) -> bool:
-    rest = column[~column.isin(codes)].dropna()
-    if rest.empty:
-        return False
-    spread = rest.max() - rest.min()
-    return bool(min(abs(codes[0] - rest.min()), abs(codes[0] - rest.max())) > spread)
+    codes = [value for value in CODES_OF_MISSING if (values == value).any()]
+    rest = values[~values.isin(codes)].dropna()
+    if codes and column.kind == "numeric" and len(rest):
+        low, high = rest.min(), rest.max()
+        if min(abs(codes[0] - low), abs(codes[0] - high)) > high - low:
+            yield Caution(1, sentence("code_of_missing", name=name, code=codes[0]))

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from pvf.select.in_words import columns_looked_at, cut_off, model_in_words, worked_person
 from pvf.select.read import Caution
-from pvf.select.sentences import sentence
-from pvf.select.splits import RULES
+from pvf.select.sentences import paragraphs, sentence
+from pvf.select.settings import RULES
 
 if TYPE_CHECKING:
     from pvf.select.choose import Selection
@@ -70,91 +70,62 @@ def recommend(selection: Selection) -> Recommendation:
         the column that is best alone are above zero, and half of the splits choose the model. A
         caution of a column that the model looks at, and that may not be known in time, forbids it.
     """
-    model = selection.recommended
+    model, X = selection.models[selection.recommended], selection.data.X
     cautions = sorted(_caveats(selection), key=lambda caution: caution.rank)
     headline, usable = _headline(selection, [c.text for c in cautions if c.rank == 0])
-    fitted = selection.models[model]
+    last_place = cut_off(model, X, selection.settings["capacity"])
+    someone = worked_person(model, X, selection.data.columns)
     return Recommendation(
-        model=model,
+        model=selection.recommended,
         usable=usable,
         headline=headline,
-        reasons=tuple(_reasons(selection)),
-        model_in_words=(
-            *model_in_words(fitted),
-            cut_off(fitted, selection.data.X, selection.settings["capacity"]),
-            worked_person(fitted, selection.data.X, selection.data.columns),
-        ),
+        reasons=tuple(paragraphs("reasons", it=selection, names=_NAMES)),
+        model_in_words=(*model_in_words(model), last_place, someone),
         caveats=tuple(caution.text for caution in cautions),
         weights=tuple(caution.weight for caution in cautions),
     )
 
 
 def _headline(selection: Selection, forbidding: list[str]) -> tuple[str, bool]:
-    facts = {"model": selection.recommended, "n": len(selection.parts)}
-    facts["times"] = times = selection.chosen_in(selection.recommended)
-    if forbidding:
-        return sentence("settle_first", caution=forbidding[0]), False
-    if not selection.judged.loc["by score", "low"] > 1:
-        return sentence("chance", **facts), False
-    if times < len(selection.parts) / 2:
-        return sentence("no_one_model", **facts), False
-    if not selection.differences.loc["by score − simplest", "low"] > 0:
-        return sentence("no_better_than_one", **facts, simplest=selection.simplest), False
-    return sentence("use", **facts), True
-
-
-def _reasons(selection: Selection) -> Iterator[str]:
-    way, settings, n_splits = selection.judged.T, selection.settings, len(selection.parts)
-    rule, gain = settings["rule"], selection.differences.loc["by score − simplest"]
-    ends = {"at_random": way["by chance"], "at_best": way["best possible"]}
-    yield sentence("places", settings=settings, row=way["by score"], label=way["by label"], **ends)
-    yield sentence("efficiency", row=way["by score"], n_splits=n_splits, rule=_NAMES[rule])
-    yield sentence("one_column", simplest=selection.simplest, row=way["simplest"], gain=gain)
-    advised = rule == selection.advice.rule
-    yield sentence("rule_followed", rule=_NAMES[rule], advised=advised, advice=selection.advice)
-    for other, name in selection.chosen.items():
-        if name != selection.recommended:
-            facts = {"times": selection.chosen_in(name, other), "n": n_splits, "row": way[other]}
-            yield sentence("other_choice", rule=_NAMES[other], model=name, **facts)
+    """Return the first of the sentences that holds, and whether it is "Use"."""
+    times = selection.chosen_in(selection.recommended)
+    holds = {
+        "settle_first": bool(forbidding),
+        "chance": not selection.judged.loc["by score", "low"] > 1,
+        "no_one_model": times < len(selection.parts) / 2,
+        "no_better_than_one": not selection.differences.loc["by score − simplest", "low"] > 0,
+        "use": True,
+    }
+    name = next(name for name, it_holds in holds.items() if it_holds)
+    caution = forbidding[0] if forbidding else ""
+    return sentence(name, it=selection, times=times, caution=caution), name == "use"
 
 
 def _caveats(selection: Selection) -> Iterator[Caution]:
+    """Yield the cautions of the data, then those sentences of the table below that hold."""
     looked_at = columns_looked_at(selection.models[selection.recommended], selection.data.X)
     for caution in selection.data.warnings:
         yield replace(caution, rank=0) if caution.column in looked_at else caution
-    yield from _of_choice(selection)
-    yield from _of_models(selection)
-    left_out = [c for c in selection.data.columns if not c.is_feature and c.guessed]
-    if left_out:
-        yield Caution(2, sentence("left_out", columns=left_out))
-    yield Caution(2, sentence("elsewhere"))
-
-
-def _of_choice(selection: Selection) -> Iterator[Caution]:
-    model, data = selection.recommended, selection.data
-    if selection.differences.loc["by score − simplest", "high"] < 0:
-        yield Caution(1, sentence("better_alone", simplest=selection.simplest))
-    others = [_NAMES[rule] for rule in RULES if model not in selection.tied[rule]]
-    if others:
-        yield Caution(1, sentence("depends_on_rule", others=others))
-    if data.n_cases < FEW_CASES:
-        counts = {"n_cases": data.n_cases, "n_persons": data.n_persons}
-        yield Caution(1, sentence("few", **counts, n_models=len(selection.models)))
-    choices = selection.sigmas["choice"]
-    if not any(column.kind == "numeric" for column in data.features):
-        yield Caution(2, "No column is numeric, so the noise level σ has no effect.")
-    elif choices.nunique() > 1:
-        weight = 1 if selection.settings["rule"] == "PVF" else 2
-        yield Caution(weight, sentence("depends_on_noise", choices=choices))
-
-
-def _of_models(selection: Selection) -> Iterator[Caution]:
-    summary, model = selection.multiplicity_summary, selection.recommended
-    for name, why in selection.left_out.items():
-        yield Caution(1, sentence("not_fitted", name=name, why=why))
-    if selection.multiplicity is None:
-        yield Caution(2, sentence("no_capacity", n_good=summary["n_good"]))
-    elif summary["conflicting"] > 0:
-        yield Caution(1, sentence("conflicting", it=summary))
-    if model.startswith(("logistic:", "tree:")):
-        yield Caution(2, sentence("no_risks"))
+    data, rule, model = selection.data, selection.settings["rule"], selection.recommended
+    others = [_NAMES[name] for name in RULES if model not in selection.tied[name]]
+    noise = any(column.kind == "numeric" for column in data.features)
+    differ = noise and selection.sigmas["choice"].nunique() > 1
+    unknown = selection.multiplicity is None
+    guessed = [column for column in data.columns if not column.is_feature and column.guessed]
+    holds = {
+        "better_alone": (1, selection.differences.loc["by score − simplest", "high"] < 0),
+        "depends_on_rule": (1, others),
+        "few": (1, data.n_cases < FEW_CASES),
+        "no_noise": (2, not noise),
+        "depends_on_noise": (1 if rule == "PVF" else 2, differ),
+        "not_fitted": (1, selection.left_out),
+        "no_capacity": (2, unknown),
+        "conflicting": (1, not unknown and selection.multiplicity_summary["conflicting"] > 0),
+        "no_risks": (2, model.startswith(("logistic:", "tree:"))),
+        "left_out": (2, guessed),
+        "elsewhere": (2, True),
+    }
+    for name, (rank, it_holds) in holds.items():
+        if it_holds:
+            for text in paragraphs(name, it=selection, others=others, columns=guessed):
+                yield Caution(rank, text)

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import tomllib
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,30 +23,23 @@ from pvf import plotting, render
 from pvf.model_card import ModelCard
 from pvf.multiplicity import MultiplicityDisplay
 from pvf.plotting import Figure
+from pvf.render import environment
 from pvf.select.choose import RULES, Selection
 from pvf.select.columns import kinds_frame
 from pvf.select.in_words import model_in_words, parts_of, terms_of
 from pvf.select.read import OwnData
+from pvf.select.sentences import sentence, texts
 from pvf.validation import PerturbationValidationResult, tied_best
-
-FORMATS = (".html", ".md", ".json")
-#: The file in ``pvf/templates`` by which a report is written.
-_TEMPLATE = "report.j2"
-#: The file in ``pvf/templates`` that lists the items of guidelines.
-_ITEMS = "reporting.toml"
-
 
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def _for_people(table: pd.DataFrame, titles: Mapping[str, tuple[str, str]]) -> pd.DataFrame:
-    """Return columns of a table as text, each under its title and in its format."""
-    shown = {title: table[name].map(form.format) for title, (name, form) in titles.items()}
-    return pd.DataFrame(shown, index=table.index)
-
-
-def _intervals(table: pd.DataFrame, low: str = "low", high: str = "high") -> list[str]:
-    return [f"{a:.2f} to {b:.2f}" for a, b in zip(table[low], table[high], strict=True)]
+def _written(name: str, rows: Mapping[Any, Any], index: str) -> pd.DataFrame:
+    """Return rows as text, by the titles and cells that ``tables.toml`` has for a table."""
+    cells = texts("tables.toml")[name]
+    made = {title: environment("markdown").from_string(cell) for title, cell in cells.items()}
+    shown = [{title: cell.render(row=row) for title, cell in made.items()} for row in rows.values()]
+    return pd.DataFrame(shown, columns=list(cells), index=pd.Index(list(rows), name=index))
 
 
 def columns_table(selection: Selection) -> pd.DataFrame:
@@ -58,98 +49,64 @@ def columns_table(selection: Selection) -> pd.DataFrame:
 
 def parts_table(selection: Selection) -> pd.DataFrame:
     """Return patients and cases of each part of a split."""
-    uses = {
-        "train": "candidates are fitted, and imputation learns",
-        "validation": "the rules select",
-        "test": "what was selected is judged",
-    }
-    rows = []
-    for name, use in uses.items():
+    rows = {}
+    for name in ("train", "validation", "test"):
         counts = [selection.data.count(getattr(parts, name)) for parts in selection.parts]
-        n_persons, n_cases = np.mean(counts, axis=0)
-        rows.append((name, f"{n_persons:.4g}", f"{n_cases:.3g}", use))
-    columns = ["part", "patients", "cases", "used for"]
-    return pd.DataFrame(rows, columns=columns).set_index("part")
+        rows[name] = {"part": name, "mean": np.mean(counts, axis=0)}
+    return _written("parts", rows, "part")
 
 
 def choices_table(selection: Selection) -> pd.DataFrame:
     """Return each rule's choice, its score over all splits, and in how many splits it is chosen."""
-    rows = []
-    for rule, name in selection.chosen.items():
-        times = f"{selection.chosen_in(name, rule)} of {len(selection.parts)}"
-        rows.append((rule, name, f"{selection.scores.loc[name, rule]:.3f}", times))
-    columns = ["rule", "choice", "score", "chosen in"]
-    return pd.DataFrame(rows, columns=columns).set_index("rule")
+    rows = {
+        rule: {
+            "choice": name,
+            "score": selection.scores.loc[name, rule],
+            "times": selection.chosen_in(name, rule),
+            "n": len(selection.parts),
+        }
+        for rule, name in selection.chosen.items()
+    }
+    return _written("choices", rows, "rule")
 
 
 def leaders_table(selection: Selection, n_models: int = 10) -> pd.DataFrame:
     """Return the candidates that lead under PVF, with their scores and ranks under each rule."""
-    scores = selection.scores
-    ranks = scores.rank(ascending=False, method="min").astype(int)
-    leading = scores.sort_values("PVF", ascending=False, kind="stable").index[:n_models]
-    shown = {
-        rule: [f"{scores.loc[m, rule]:.3f} ({ranks.loc[m, rule]})" for m in leading]
-        for rule in RULES
-    }
-    return pd.DataFrame(shown, index=leading)
+    scores = selection.scores.sort_values("PVF", ascending=False, kind="stable")
+    ranks = scores.rank(ascending=False, method="min")
+    shown = scores.map("{:.3f}".format) + ranks.map(" ({:.0f})".format)
+    return shown.head(n_models)
 
 
 def judged_table(selection: Selection) -> pd.DataFrame:
     """Return what each way of filling the places reaches on the test parts, for people."""
     judged = selection.judged
     certain = np.isclose(judged["low"], judged["high"], rtol=1e-12)
-    shown = _for_people(judged, {"cases reached": ("reached", "{:.2f}"), "IE": ("IE", "{:.2f}")})
-    for place, title, ends in (
-        (1, "95% interval", ("reached_low", "reached_high")),
-        (3, "95% interval of IE", ("low", "high")),
-    ):
-        shown.insert(place, title, np.where(certain, "–", _intervals(judged, *ends)))
-    return shown
+    return _written("judged", judged.assign(certain=certain).to_dict("index"), "way")
 
 
 def calibration_table(selection: Selection) -> pd.DataFrame:
     """Return mean score and share of cases by fifths of the score, for people."""
-    table, two = selection.calibration, "{:.2f}"
-    names = ("mean score", "share of cases")
-    shown = _for_people(table, {"rows": ("rows", "{}")} | {name: (name, two) for name in names})
-    return shown.assign(**{"95% interval": _intervals(table)})
+    return _written("calibration", selection.calibration.to_dict("index"), "fifth")
 
 
 def sigma_table(selection: Selection) -> pd.DataFrame:
     """Return PVF's choice at each noise level."""
-    table = selection.sigmas.assign(ties=selection.sigmas["n_tied"] - 1)
-    table["traditional"] = np.where(table["traditional"], "yes", "no")
-    titles = {
-        "choice": ("choice", "{}"),
-        "score": ("score", "{:.3f}"),
-        "ties with": ("ties", "{}"),
-        "best by the traditional rule": ("traditional", "{}"),
-    }
-    return _for_people(table, titles).rename_axis("σ")
+    return _written("sigma", selection.sigmas.to_dict("index"), "σ")
 
 
 def differences_table(selection: Selection) -> pd.DataFrame:
     """Return paired differences in IE on the test parts, for people."""
-    table = selection.differences
-    shown = table[["difference", "low", "high"]].map("{:+.2f}".format)
-    shown[table["same"]] = "the same order"
-    return shown
+    return _written("differences", selection.differences.to_dict("index"), "pair")
 
 
 def contested_table(selection: Selection, n_worst: int = 8) -> pd.DataFrame:
     """Return the test patients about whom good models disagree most, by line of the file."""
-    columns = ["capacity", "lowest", "highest", "conflict_share"]
-    table = pd.DataFrame(columns=columns, dtype=float)
-    if selection.multiplicity is not None:
-        table = selection.multiplicity[columns]
-    titles = {
-        "Rashomon Capacity": ("capacity", "{:.3f}"),
-        "lowest score": ("lowest", "{:.2f}"),
-        "highest score": ("highest", "{:.2f}"),
-        "decide otherwise": ("conflict_share", "{:.0%}"),
-    }
+    table = selection.multiplicity
+    if table is None:
+        return _written("contested", {}, "line")
     worst = table.sort_values("capacity", ascending=False, kind="stable").head(n_worst)
-    return _for_people(worst, titles)
+    return _written("contested", worst.to_dict("index"), "line")
 
 
 def settings_table(selection: Selection) -> pd.DataFrame:
@@ -158,53 +115,25 @@ def settings_table(selection: Selection) -> pd.DataFrame:
         name: ", ".join(f"{item:g}" for item in value) if isinstance(value, list) else str(value)
         for name, value in selection.settings.items()
     }
-    packages = ("numpy", "pandas", "scikit-learn", "scipy")
-    listed |= {
-        "file": selection.data.name,
-        "file's SHA-256": selection.data.sha256,
-        "target": f"{selection.data.target} (a case: {selection.data.positive})",
-        "versions": ", ".join([f"pvf {pvf.__version__}", *(f"{p} {version(p)}" for p in packages)]),
-    }
-    return pd.DataFrame({"value": listed}).rename_axis("setting")
+    versions = {name: version(name) for name in ("numpy", "pandas", "scikit-learn", "scipy")}
+    facts = {"data": selection.data, "versions": {"pvf": pvf.__version__} | versions}
+    made = _written("settings", {"value": facts}, "setting").T
+    return pd.concat([pd.DataFrame({"value": listed}), made]).rename_axis("setting")
 
 
 def reporting_table(selection: Selection) -> pd.DataFrame:
     """Return what the selection can say to each item of TRIPOD+AI and PROBAST+AI, and what not."""
-    data, said = selection.data, selection.recommendation
-    gaps = [f"{column.name} {column.n_missing}" for column in data.features if column.n_missing]
-    parts = parts_table(selection)
-    by_person = f"By {data.group}: rows of one person stay on one side of a split."
-    facts = {
-        **selection.settings,
-        "target": data.target,
-        "positive": repr(data.positive),
-        "places": f"{selection.settings['places']:.4g}",
-        "per": f"{selection.settings['per']:.4g}",
-        "file": data.name,
-        "sha256": data.sha256,
-        "notes": " ".join(data.notes),
-        "features": ", ".join(f"{column.name} ({column.kind})" for column in data.features),
-        "n_features": len(data.features),
-        "persons": data.n_persons,
-        "cases": data.n_cases,
-        "missing": f"Missing: {', '.join(gaps) or 'nothing'}.",
-        "n_splits": len(selection.parts),
-        "n_models": len(selection.models),
-        "clusters": by_person if data.group else "Every row counts as a person of its own.",
-        "parts": ", ".join(
-            f"{p} {r['patients']} ({r['cases']} cases)" for p, r in parts.iterrows()
-        ),
+    facts = {"it": selection, "data": selection.data, "said": selection.recommendation}
+    facts |= {
+        "parts": parts_table(selection).to_dict("index"),
         "pvf": pvf.__version__,
-        "cut_off": said.model_in_words[-2],
-        "model": " ".join(said.model_in_words),
-        "reached": said.reasons[0],
-        "headline": said.headline,
-        "caveats": " ".join(said.caveats),
-        "leaks": " ".join(text for text in data.cautions if "outcome" in text)
-        or "No column tells the outcomes apart by itself.",
+        "repr": repr,
     }
-    items = tomllib.loads((files("pvf") / "templates" / _ITEMS).read_text(encoding="utf-8"))
-    rows = {item: [known.format_map(facts), people] for item, (known, people) in items.items()}
+    made = environment("markdown").from_string
+    rows = {
+        item: [made(known).render(facts), people]
+        for item, (known, people) in texts("reporting.toml").items()
+    }
     columns = ["from the selection", "to be filled in by people"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("item")
 
@@ -221,13 +150,9 @@ TABLES: tuple[Callable[[Selection], pd.DataFrame], ...] = (
 
 def places_figure(selection: Selection) -> Figure:
     """Draw the cases that the places reach by score, label, one column, chance, and at best."""
-    settings = selection.settings
+    simplest = plotting.label(selection.simplest)
     ways = {
-        "by score": "by score",
-        "by label": "by label, lots among the flagged",
-        "simplest": f"by {plotting.label(selection.simplest)} alone",
-        "by chance": "by chance",
-        "best possible": "by knowing the outcome",
+        way: said.format(simplest=simplest) for way, said in texts("tables.toml")["ways"].items()
     }
     rows = selection.judged.loc[list(ways)]
     with plotting.style():
@@ -238,16 +163,8 @@ def places_figure(selection: Selection) -> Figure:
         axes.set_yticks(place, list(ways.values()))
         plotting.as_written(axes.get_yticklabels())
         axes.set_xlim(left=0)
-        axes.set_xlabel(
-            f"cases reached by {settings['places']:.4g} places for {settings['per']:.4g} patients"
-        )
-    listed = "; ".join(f"{ways[way]} {row['reached']:.2f}" for way, row in rows.iterrows())
-    return Figure(
-        _closed(axes),
-        "Cases that the places reach, on patients who had no part in the choice, with 95% "
-        "intervals.",
-        f"Dots with bars: {listed}.",
-    )
+        axes.set_xlabel(sentence("places_axis", settings=selection.settings))
+    return _figure(axes, "places", reached=dict(zip(ways.values(), rows["reached"], strict=True)))
 
 
 def model_figure(selection: Selection) -> Figure | None:
@@ -257,42 +174,22 @@ def model_figure(selection: Selection) -> Figure | None:
     if encoder is None or not isinstance(tree, DecisionTreeClassifier):
         return None
     size = 1.6 + 1.1 * tree.get_n_leaves(), 1.4 + 1.3 * tree.get_depth()
-    names = [plotting.label(term) for term in terms_of(encoder)]
+    names = [plotting.label(term) for term, _ in terms_of(encoder)]
+    flags = ["do not flag", "flag"]
+    shown: dict[str, Any] = {"impurity": False, "proportion": True, "filled": True, "fontsize": 7}
     with plotting.style():
         axes = plotting.new_axes(figsize=size)
-        plot_tree(
-            tree,
-            feature_names=names,
-            class_names=["do not flag", "flag"],
-            impurity=False,
-            proportion=True,
-            filled=True,
-            fontsize=7,
-            ax=axes,
-        )
+        plot_tree(tree, feature_names=names, class_names=flags, ax=axes, **shown)
         plotting.as_written(axes.texts)
-    return Figure(
-        _closed(axes),
-        "The recommended tree; to the left where the condition holds. Shares are of the rows, then "
-        "of the two outcomes, which weigh the same.",
-        "A tree: " + " ".join(model_in_words(model)[:-1]),
-    )
+    return _figure(axes, "model", words=model_in_words(model)[:-1])
 
 
 def scores_figure(selection: Selection) -> Figure:
     """Draw the scores of the leading candidates on the perturbed validation sets."""
-    best = selection.validation
     with plotting.style():
-        axes = best.plot(n_models=12)
+        axes = selection.validation.plot(n_models=12)
         axes.set_xlabel("Intervention Efficiency on the perturbed validation sets")
-    return Figure(
-        _closed(axes),
-        "Scores of the leading candidates on the perturbed validation sets: box, middle half; "
-        "whiskers, extremes; diamond, aggregated score; cross, unperturbed score.",
-        f"Box plots of {min(12, len(best.names))} candidates. PVF selects {best.best_name}, with "
-        f"an aggregated score of {best.aggregated[best.best_index]:.2f}, as "
-        f"{render.counted(len(best.tied) - 1, 'other')} have.",
-    )
+    return _figure(axes, "scores", best=selection.validation)
 
 
 def multiplicity_figure(selection: Selection) -> Figure:
@@ -301,25 +198,25 @@ def multiplicity_figure(selection: Selection) -> Figure:
     if table is None:
         axes = plotting.new_axes(figsize=(6.8, 1.2))
         axes.set_axis_off()
-        why = "Not computed: it takes two or more good candidates that give probabilities."
-        axes.text(0, 0.5, why)
-        return Figure(_closed(axes), "Rashomon Capacity of the patients.", why)
-    axes = MultiplicityDisplay(table["capacity"].to_numpy()).plot(kind="distribution").ax_
-    return Figure(
-        _closed(axes),
-        f"Rashomon Capacity of {facts['n_good']:.0f} good candidates for the patients: the "
-        "share of patients with at most this many effective classes, 1 to 2.",
-        f"Cumulative distribution of Rashomon Capacity over {len(table)} patients; mean "
-        f"{facts['mean_capacity']:.3f}, largest {facts['largest_capacity']:.3f}.",
-    )
+        axes.text(0, 0.5, sentence("multiplicity_alt", n_patients=0, it=facts))
+    else:
+        axes = MultiplicityDisplay(table["capacity"].to_numpy()).plot(kind="distribution").ax_
+    return _figure(axes, "multiplicity", n_patients=0 if table is None else len(table), it=facts)
 
 
-def _closed(axes: Any) -> Any:
-    """Return the figure, which a notebook would show twice if it stayed open."""
+def _figure(axes: Any, name: str, **facts: Any) -> Figure:
+    """Return a figure with its words, closed: a notebook would show an open one twice."""
     import matplotlib.pyplot as plt  # noqa: PLC0415  loaded when something is drawn
 
     plt.close(axes.figure)
-    return axes.figure
+    words = [sentence(f"{name}_{what}", **facts) for what in ("caption", "alt")]
+    return Figure(axes.figure, *words)
+
+
+#: The figures of a report; its template calls them by their names without the ending.
+FIGURES: tuple[Callable[[Selection], Figure | None], ...] = (
+    *(places_figure, model_figure, scores_figure, multiplicity_figure),
+)
 
 
 # --- the report -----------------------------------------------------------------------------------
@@ -339,7 +236,8 @@ def summary(selection: Selection) -> dict[str, Any]:
         ``chosen_in``, ``calibration``, ``left_out``, ``multiplicity``, ``columns``, ``parts``,
         ``data``, ``settings``.
     """
-    data = selection.data
+    data, choices = selection.data, selection.choices
+    facts = ("sha256", "target", "positive", "notes", "n_persons", "n_cases", "group")
     return {
         "recommendation": dataclasses.asdict(selection.recommendation),
         "choices": selection.chosen,
@@ -347,18 +245,14 @@ def summary(selection: Selection) -> dict[str, Any]:
         "judged": _plain(selection.judged, "index"),
         "differences": _plain(selection.differences, "index"),
         "sigmas": _plain(selection.sigmas.reset_index()),
-        "chosen_in": {
-            rule: {str(name): int(n) for name, n in selection.choices[rule].value_counts().items()}
-            for rule in RULES
-        },
+        "chosen_in": {rule: choices[rule].value_counts().to_dict() for rule in RULES},
         "calibration": _plain(selection.calibration),
         "left_out": selection.left_out,
         "multiplicity": selection.multiplicity_summary,
         "columns": _plain(columns_table(selection).reset_index()),
         "parts": _plain(parts_table(selection), "index"),
-        "data": {"file": data.name, "sha256": data.sha256, "target": data.target}
-        | {"positive": data.positive, "notes": list(data.notes), "persons": data.n_persons}
-        | {"cases": data.n_cases, "group": data.group},
+        "data": {"file": data.name}
+        | {name.removeprefix("n_"): getattr(data, name) for name in facts},
         "settings": {**selection.settings, "pvf": pvf.__version__},
     }
 
@@ -386,12 +280,12 @@ def as_json(selection: Selection) -> str:
 
 def as_html(selection: Selection) -> str:
     """Return the report as one HTML page that needs no other file and no network."""
-    return render.as_page(_TEMPLATE, _page(selection))
+    return render.as_page("report.j2", _page(selection))
 
 
 def as_markdown(selection: Selection) -> str:
     """Return the report as Markdown, its figures inside as data URIs."""
-    return render.as_markdown(_TEMPLATE, _page(selection))
+    return render.as_markdown("report.j2", _page(selection))
 
 
 def write_report(selection: Selection, path: str | Path) -> Path:
@@ -414,31 +308,23 @@ def write_report(selection: Selection, path: str | Path) -> Path:
     OSError
         If the file cannot be written; one of that name stays as it was.
     """
-    as_text = dict(zip(FORMATS, (as_html, as_markdown, as_json), strict=True))
-    return render.save(path, {end: partial(write, selection) for end, write in as_text.items()})
+    writers = {".html": as_html, ".md": as_markdown, ".json": as_json}
+    return render.save(path, {end: partial(write, selection) for end, write in writers.items()})
 
 
 def _page(selection: Selection) -> dict[str, Any]:
     """Return what the report shows; its words and their order are the template's."""
-    data = selection.data
+    data, drawn = selection.data, {make.__name__: make(selection) for make in FIGURES}
+    facts = ("n_persons", "n_cases", "name", "target", "positive", "notes")
     return {
         "title": f"Which model for {data.target}?",
         "recommendation": dataclasses.asdict(selection.recommendation),
         "ranked_caveats": selection.recommendation.ranked_caveats,
-        "data": {
-            "patients": data.n_persons,
-            "cases": data.n_cases,
-            "name": data.name,
-            "target": data.target,
-            "positive": data.positive,
-            "notes": data.notes,
-        },
+        "data": {name: getattr(data, name) for name in facts},
         "tables": {make.__name__.removesuffix("_table"): make(selection) for make in TABLES},
         "figures": {
-            "model": drawn.facts() if (drawn := model_figure(selection)) else None,
-            "scores": scores_figure(selection).facts(),
-            "places": places_figure(selection).facts(),
-            "multiplicity": multiplicity_figure(selection).facts(),
+            name.removesuffix("_figure"): figure and figure.facts()
+            for name, figure in drawn.items()
         },
         "card": card(selection).page["card"],
     }
@@ -457,29 +343,22 @@ def card(selection: Selection) -> ModelCard:
         Of PVF's result over all splits, the recommended model being the first of those that
         tie; its numbers are those of the selection.
     """
-    settings, judged = selection.settings, selection.judged
-    row = judged.loc["by score"]
+    data, row = selection.data, selection.judged.loc["by score"]
+    chosen_in = f"{selection.chosen_in(selection.recommended)} of {len(selection.parts)} splits"
+    worth = f"{row['IE']:.2f} (95% interval {row['low']:.2f} to {row['high']:.2f})"
+    where = "Intervention Efficiency by score, on patients without a part in the choice"
     return pvf.model_card(
         _recommended_first(selection),
-        capacity=settings["capacity"],
+        capacity=selection.settings["capacity"],
         metric="Intervention Efficiency",
-        external={
-            "Intervention Efficiency by score, on patients without a part in the choice": (
-                f"{row['IE']:.2f} (95% interval {row['low']:.2f} to {row['high']:.2f})"
-            )
-        },
+        external={where: worth},
         title=f"Model card: {selection.recommended}",
-        data_name=f"{selection.data.name}, outcome {selection.data.target}",
-        data={
-            "Patients": selection.data.n_persons,
-            "Cases": selection.data.n_cases,
-            "Chosen in": f"{selection.chosen_in(selection.recommended)} of "
-            f"{len(selection.parts)} splits",
-            "Rule advised for such a pool": selection.advice.advised,
-        },
+        data_name=f"{data.name}, outcome {data.target}",
+        data={"Patients": data.n_persons, "Cases": data.n_cases, "Chosen in": chosen_in}
+        | {"Rule advised for such a pool": selection.advice.advised},
         unit="patients",
         limits=selection.recommendation.caveats,
-        random_state=settings["seed"],
+        random_state=selection.settings["seed"],
     )
 
 
@@ -487,15 +366,9 @@ def _recommended_first(selection: Selection) -> PerturbationValidationResult:
     """Return PVF's result with the recommended model in front, so that it wins its ties."""
     result = selection.validation
     first = result.names.index(selection.recommended)
-    order = [first, *(place for place in range(len(result.names)) if place != first)]
-    aggregated = result.aggregated[order]
-    return dataclasses.replace(
-        result,
-        scores=None if result.scores is None else result.scores[order],
-        aggregated=aggregated,
-        unperturbed=result.unperturbed[order],
-        models=tuple(result.models[place] for place in order),
-        names=tuple(result.names[place] for place in order),
-        tied=tied_best(aggregated),
-        best_index=0,
-    )
+    order = sorted(range(len(result.names)), key=lambda place: place != first)
+    rows = {name: getattr(result, name)[order] for name in ("scores", "aggregated", "unperturbed")}
+    rows |= {
+        name: tuple(getattr(result, name)[place] for place in order) for name in ("models", "names")
+    }
+    return dataclasses.replace(result, **rows, tied=tied_best(rows["aggregated"]), best_index=0)

@@ -12,7 +12,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 from tqdm import tqdm
 
 #: Seconds between two lines where there is no terminal.
@@ -158,7 +157,4 @@ def expected_seconds(
 
 
 def _kind(estimator: Any) -> tuple[str, ...]:
-    steps = (
-        [step for _, step in estimator.steps] if isinstance(estimator, Pipeline) else [estimator]
-    )
-    return tuple(type(step).__name__ for step in steps)
+    return tuple(type(step).__name__ for _, step in getattr(estimator, "steps", [("", estimator)]))

@@ -19,13 +19,13 @@ from pvf.select.columns import Column, feature_frame, misfits
 from pvf.select.csv_table import CsvTable, closest
 from pvf.select.in_words import columns_used
 from pvf.select.sentences import TableError, fault, refuse_all, sentence
-from pvf.select.splits import score_of
+from pvf.select.splits import flagged, score_of
 
 #: Kinds of object that a file may hold beside scikit-learn's own.
 OURS = (
     "pvf.select.candidates.MixedEncoder",
     "pvf.select.columns.Column",
-    "pvf.select.disguise.Disguise",
+    "pvf.select.columns.Disguise",
     "sklearn.tree._tree.Tree",
 )
 
@@ -82,16 +82,17 @@ def save_model(selection: Selection, path: str | Path) -> Path:
     data, said = selection.data, selection.recommendation
     model = selection.models[said.model]
     used = columns_used(model, list(data.X))
-    numbers = [c for c in data.features if c.notation and c.kind != "nominal"]
-    in_order = [c.name for c in numbers if c.name in used]
+    numbers = [c.name for c in data.features if c.notation and c.kind != "nominal"]
+    ends = data.X[[name for name in numbers if name in used]].agg(["min", "max"])
+    versions = ", ".join(f"{package} {version(package)}" for package in ("pvf", "scikit-learn"))
     saved = SavedModel(
         name=said.model,
         headline=said.headline,
         model=model,
         columns=[c for c in data.columns if c.name in used or c.kind == "identifier"],
-        ranges={name: [float(data.X[name].min()), float(data.X[name].max())] for name in in_order},
+        ranges=ends.astype(float).to_dict("list"),
         missing=list(data.missing),
-        made_from=f"{data.name} for {data.target} = {data.positive!r}, by {_versions()}",
+        made_from=f"{data.name} for {data.target} = {data.positive!r}, by {versions}",
     )
     write_whole(Path(path), _skops().dumps(vars(saved)))
     return Path(path)
@@ -155,15 +156,9 @@ def new_scores(saved: SavedModel, table: CsvTable) -> tuple[pd.DataFrame, tuple[
     TableError
         A column that the model looks at is absent, or holds what could not be read; all at once.
     """
-    frame = table.frame
-    used = [column for column in saved.columns if column.is_feature]
-    refuse_all(
-        [
-            f"There is no column {column.name!r}; {closest(column.name, frame.columns)}."
-            for column in used
-            if column.name not in frame.columns
-        ]
-    )
+    frame, used = table.frame, [column for column in saved.columns if column.is_feature]
+    absent = [column.name for column in used if column.name not in frame.columns]
+    refuse_all([f"There is no column {n!r}; {closest(n, frame.columns)}." for n in absent])
     frame = frame.assign(**{c.name: _without_missing(frame[c.name], c, saved) for c in used})
     refuse_all([fault for column in used for fault in misfits(frame[column.name], column)])
     X = feature_frame(frame, used)
@@ -172,7 +167,7 @@ def new_scores(saved: SavedModel, table: CsvTable) -> tuple[pd.DataFrame, tuple[
     scores = frame[known].assign(
         score=score,
         rank=pd.Series(-score, index=frame.index).rank(method="min").astype(int),
-        flagged=np.where(np.asarray(saved.model.predict(X)) == 1, "yes", "no"),
+        flagged=np.where(flagged(saved.model, X), "yes", "no"),
     )
     return scores.rename_axis("line"), tuple(_notes(saved, X))
 
@@ -190,10 +185,6 @@ def _notes(saved: SavedModel, X: pd.DataFrame) -> Iterator[str]:
 def _without_missing(column: pd.Series, about: Column, saved: SavedModel) -> pd.Series:
     levels = {str(level).lower() for level in about.levels}
     return column.mask(column.str.lower().isin({*saved.missing} - levels))
-
-
-def _versions() -> str:
-    return ", ".join(f"{package} {version(package)}" for package in ("pvf", "scikit-learn"))
 
 
 def _skops() -> Any:

@@ -9,10 +9,23 @@ from collections.abc import Sequence
 from importlib.resources import files
 from typing import Any
 
+from pvf._text import on_console
 from pvf.render import environment
 
-#: Words of tables, by what they are.
-WORDS = tomllib.loads((files("pvf") / "templates" / "words.toml").read_text(encoding="utf-8"))
+
+def texts(name: str) -> dict[str, Any]:
+    """Return a file of ``pvf/templates``."""
+    return tomllib.loads((files("pvf") / "templates" / name).read_text(encoding="utf-8"))
+
+
+def _patterns(parts: dict[str, str], **patterns: str) -> dict[str, re.Pattern[str]]:
+    word = re.compile("|".join(parts))
+    whole = {name: word.sub(lambda it: parts[it[0]], text) for name, text in patterns.items()}
+    return {name: re.compile(text, re.VERBOSE | re.IGNORECASE) for name, text in whole.items()}
+
+
+#: Words of tables, by what they are, and patterns of cells and names.
+WORDS, PATTERNS = texts("words.toml"), _patterns(**texts("patterns.toml"))
 
 
 class TableError(ValueError):
@@ -26,8 +39,18 @@ def fault(macro: str, /, **facts: Any) -> TableError:
 
 def sentence(macro: str, /, **facts: Any) -> str:
     """Return a sentence with its facts; a line break of the template is a space."""
-    made = getattr(_sentences(), macro)(**facts)
-    return re.sub(r"\n *", " ", str(made)).strip()
+    return " ".join(paragraphs(macro, **facts))
+
+
+def paragraphs(macro: str, /, **facts: Any) -> list[str]:
+    """Return sentences that stand apart in the template, by a blank line between two of them."""
+    made = re.split(r"\n\s*\n", str(getattr(_sentences(), macro)(**facts)))
+    return [re.sub(r"\n *", " ", text.strip("\n")).strip() for text in made if text.strip()]
+
+
+def lines(macro: str, /, **facts: Any) -> list[str]:
+    """Return the lines of a template as they stand, each text in it being on one line."""
+    return str(getattr(_sentences(), macro)(**facts)).strip("\n").split("\n")
 
 
 def refuse_all(faults: Sequence[str]) -> None:
@@ -54,5 +77,5 @@ def quoted(text: str) -> str:
 
 @functools.cache
 def _sentences() -> Any:
-    words = {"repr": repr, "quoted": quoted}
+    words = {"repr": repr, "quoted": quoted, "shown": lambda text: on_console(str(text))}
     return environment("markdown").get_template("sentences.j2").make_module(words)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.class_weight import compute_sample_weight
 from threadpoolctl import threadpool_limits
 
-from pvf._checks import check_integer, check_number
+from pvf._checks import check_integer
 from pvf.metrics import intervention_efficiency_scorer
 from pvf.perturbation import (
     GaussianNoise,
@@ -30,10 +31,9 @@ from pvf.select.candidates import make_pool, strongest_alone
 from pvf.select.columns import Column
 from pvf.select.read import OwnData
 from pvf.select.sentences import fault
-from pvf.validation import PerturbationValidationResult, perturbation_validation
+from pvf.select.settings import Choosing
+from pvf.validation import perturbation_validation
 
-#: The rules that select, in the order of tables and figures.
-RULES = ("traditional", "PVF", "PMV")
 #: What scikit-learn takes as a seed.
 LARGEST_SEED = 2**32 - 1
 
@@ -57,8 +57,8 @@ def split(
     y: NDArray[np.intp],
     *,
     persons: NDArray[np.intp] | None = None,
-    validation_share: float = 0.2,
-    test_share: float = 0.2,
+    validation_share: float = Choosing.validation_share,
+    test_share: float = Choosing.test_share,
     seed: int = 0,
 ) -> Parts:
     """Split rows at random into training, validation and test, each with its share of cases.
@@ -91,48 +91,28 @@ def split(
     [60, 20, 20]
     """
     check_integer("seed", seed, 0, LARGEST_SEED)
-    for name, share in (("validation_share", validation_share), ("test_share", test_share)):
-        check_number(name, share, 0, 1, left_open=True)
     if validation_share + test_share >= 1:
-        raise ValueError(
-            "validation_share and test_share must leave rows for training, got "
-            f"{validation_share:g} and {test_share:g}."
-        )
-    if persons is not None:
-        return _split_persons(y, persons, validation_share, test_share, seed)
+        said = f"got {validation_share:g} and {test_share:g}."
+        raise ValueError(f"validation_share and test_share must leave rows for training, {said}")
+    whose = np.arange(len(y)) if persons is None else persons
+    case = (np.bincount(whose, weights=y) > 0).astype(np.intp)
+    size, cut = validation_share / (1 - test_share), partial(train_test_split, random_state=seed)
     try:
-        rest, test = train_test_split(
-            np.arange(len(y)), test_size=test_share, stratify=y, random_state=seed
-        )
-        train, validation = train_test_split(
-            rest, test_size=validation_share / (1 - test_share), stratify=y[rest], random_state=seed
-        )
-    except ValueError as error:  # a part would have less than one row of each class
+        rest, test = cut(np.arange(len(case)), test_size=test_share, stratify=case)
+        train, validation = cut(rest, test_size=size, stratify=case[rest])
+    except ValueError as error:  # a part would have less than one person of each class
         shares = {"validation": validation_share, "test": test_share}
-        raise fault("part_without_both", **shares, n=len(y)) from error
-    for name, rows in (("training", train), ("validation", validation), ("test", test)):
-        if min(np.bincount(y[rows], minlength=2)) < 2:
-            n_cases = int(y[rows].sum())
-            raise fault("small_part", name=name, n_cases=n_cases, n_others=len(rows) - n_cases)
-    return Parts(np.sort(train), np.sort(validation), np.sort(test))
-
-
-def _split_persons(
-    y: NDArray[np.intp],
-    persons: NDArray[np.intp],
-    validation_share: float,
-    test_share: float,
-    seed: int,
-) -> Parts:
-    """Split persons, each a case if any row is, and take their rows."""
-    case = (np.bincount(persons, weights=y) > 0).astype(np.intp)
-    parts = split(case, validation_share=validation_share, test_share=test_share, seed=seed)
+        raise fault("part_without_both", **shares, n=len(case)) from error
+    for name, part in (("training", train), ("validation", validation), ("test", test)):
+        if min(np.bincount(case[part], minlength=2)) < 2:
+            n_cases = int(case[part].sum())
+            raise fault("small_part", name=name, n_cases=n_cases, n_others=len(part) - n_cases)
     first = np.random.default_rng(seed).permutation(len(y))
-    one_each = first[np.unique(persons[first], return_index=True)[1]]  # by person's number
-    train = np.flatnonzero(np.isin(persons, parts.train))
-    made = Parts(train, np.sort(one_each[parts.validation]), np.sort(one_each[parts.test]))
-    for name in ("train", "validation", "test"):
-        if min(np.bincount(y[getattr(made, name)], minlength=2)) < 2:
+    one_each = first[np.unique(whose[first], return_index=True)[1]]
+    held_out = (np.sort(one_each[part]) for part in (validation, test))
+    made = Parts(np.flatnonzero(np.isin(whose, train)), *held_out)
+    for name, rows in vars(made).items():
+        if min(np.bincount(y[rows], minlength=2)) < 2:
             raise fault("few_persons", n=len(case), name=name)
     return made
 
@@ -142,8 +122,8 @@ def perturbation_of(
     X_train: pd.DataFrame,
     *,
     sigma: float,
-    change_probability: float = 0.1,
-    shift_decay: float = 0.1,
+    change_probability: float = Choosing.change_probability,
+    shift_decay: float = Choosing.shift_decay,
 ) -> Perturbation:
     """Make the perturbation of a table: noise, flips and shifts, by each column's kind.
 
@@ -167,17 +147,17 @@ def perturbation_of(
     """
     mechanisms: dict[str, Mechanism] = {}
     for column in columns:
+        known = column.levels
+        if column.is_ranked:
+            known = tuple(float(rank) for rank in range(len(known)))  # as in the feature frame
         if column.kind == "numeric":
             spread = float(np.nan_to_num(X_train[column.name].std(ddof=0)))
-            mechanisms[column.name] = WhereObserved(GaussianNoise(sigma * spread))
-            continue
-        known = column.levels
-        if column.kind == "ordinal" and isinstance(known[0], str):
-            known = tuple(float(rank) for rank in range(len(known)))  # as in the feature frame
-        change: Any = NominalFlip(change_probability)
-        if column.kind == "ordinal":
-            change = OrdinalShift(change_probability, shift_decay, order=known)
-        mechanisms[column.name] = WhereObserved(change, known)
+            made = WhereObserved(GaussianNoise(sigma * spread))
+        elif column.kind == "ordinal":
+            made = WhereObserved(OrdinalShift(change_probability, shift_decay, order=known), known)
+        else:
+            made = WhereObserved(NominalFlip(change_probability), known)
+        mechanisms[column.name] = made
     return Perturbation(mechanisms).fit(X_train)
 
 
@@ -188,12 +168,12 @@ class OneSplit:
     Attributes
     ----------
     parts : Parts
-    scores : dict of float to ndarray of shape (n_models, n_sets)
+    scores : dict of float to DataFrame of shape (n_models, n_sets)
         For each noise level the scores on perturbed validation sets.
     table : DataFrame
         ``traditional``, ``PVF``, ``PMV``: the rules' scores; ``loss``: log-loss on the validation
         part, outcomes weighing the same, NaN without probabilities.
-    ranks, flags : ndarray of shape (n_models, n_test)
+    ranks, flags : DataFrame of shape (n_models, n_test)
         Scores and labels of the test part.
     simplest : str
         The column that is best alone in the training rows.
@@ -204,10 +184,10 @@ class OneSplit:
     """
 
     parts: Parts
-    scores: dict[float, NDArray[np.float64]]
+    scores: dict[float, pd.DataFrame]
     table: pd.DataFrame
-    ranks: NDArray[np.float64]
-    flags: NDArray[np.bool_]
+    ranks: pd.DataFrame
+    flags: pd.DataFrame
     simplest: str
     simplest_ranks: NDArray[np.float64]
     simplest_flags: NDArray[np.bool_]
@@ -230,67 +210,47 @@ def one_split(data: OwnData, parts: Parts, settings: Mapping[str, Any], *, seed:
     -------
     OneSplit
     """
-    (X, y), (X_val, y_val) = (
-        (data.X.iloc[rows], data.y[rows]) for rows in (parts.train, parts.validation)
+    (X, y), (X_val, y_val), (X_test, _) = (
+        (data.X.iloc[rows], data.y[rows]) for rows in (parts.train, parts.validation, parts.test)
     )
-    X_test = data.X.iloc[parts.test]
+    changes = {name: settings[name] for name in ("change_probability", "shift_decay")}
+    validating = {name: settings[name] for name in ("n_sets", "n_replicas", "aggregate")}
+    levels = {"noise_levels": pmv_levels(y), "n_repeats": settings["n_repeats"]}
     with threadpool_limits(limits=1):  # sums run in another order on more threads
         pool = make_pool(settings["pool"], data.features, X, y, seed=settings["seed"])
         models, left_out = fitted(pool, X, y)
         by_sigma = {
-            level: _perturbed(models, X_val, y_val, X, data.features, settings, level, seed)
-            for level in settings["sigmas"]
+            sigma: perturbation_validation(
+                models,
+                X_val,
+                y_val,
+                perturbation=perturbation_of(data.features, X, sigma=sigma, **changes),
+                scoring=intervention_efficiency_scorer(settings["capacity"]),
+                **validating,
+                random_state=seed,
+                n_jobs=1,
+            )
+            for sigma in settings["sigmas"]
         }
-        scorer = pmv_scorer(
-            noise_levels=pmv_levels(y), n_repeats=settings["n_repeats"], random_state=seed
-        )
-        main = by_sigma[settings["sigma"]]
-        table = pd.DataFrame(
-            {
-                "traditional": main.unperturbed,
-                "PVF": main.aggregated,
-                "PMV": [scorer(pool[name], X, y) for name in models],
-                "loss": [_loss(model, X_val, y_val) for model in models.values()],
-            },
-            index=pd.Index(main.names, name="model"),
-        )
+        slope, main = pmv_scorer(**levels, random_state=seed), by_sigma[settings["sigma"]]
+        index = pd.Index(main.names, name="model")
+        table = {
+            "traditional": main.unperturbed,
+            "PVF": main.aggregated,
+            "PMV": [slope(pool[name], X, y) for name in models],
+            "loss": [_loss(model, X_val, y_val) for model in models.values()],
+        }
         simplest, alone = strongest_alone(data.features, X, y)
     return OneSplit(
         parts=parts,
-        scores={level: one.scores for level, one in by_sigma.items()},  # type: ignore[misc]
-        table=table,
-        ranks=np.array([score_of(model, X_test) for model in models.values()]),
-        flags=np.array([np.asarray(model.predict(X_test)) == 1 for model in models.values()]),
+        scores={sigma: pd.DataFrame(one.scores, index) for sigma, one in by_sigma.items()},
+        table=pd.DataFrame(table, index),
+        ranks=pd.DataFrame([score_of(model, X_test) for model in models.values()], index),
+        flags=pd.DataFrame([flagged(model, X_test) for model in models.values()], index),
         simplest=simplest,
         simplest_ranks=score_of(alone, X_test),
-        simplest_flags=np.asarray(alone.predict(X_test)) == 1,
+        simplest_flags=flagged(alone, X_test),
         left_out=left_out,
-    )
-
-
-def _perturbed(
-    models: Mapping[str, Any],
-    X: pd.DataFrame,
-    y: NDArray[Any],
-    X_train: pd.DataFrame,
-    features: Any,
-    settings: Mapping[str, Any],
-    sigma: float,
-    seed: int,
-) -> PerturbationValidationResult:
-    """Score the models on perturbed validation patients."""
-    changes = {name: settings[name] for name in ("change_probability", "shift_decay")}
-    return perturbation_validation(
-        models,
-        X,
-        y,
-        perturbation=perturbation_of(features, X_train, sigma=sigma, **changes),
-        scoring=intervention_efficiency_scorer(settings["capacity"]),
-        n_sets=settings["n_sets"],
-        n_replicas=settings["n_replicas"],
-        aggregate=settings["aggregate"],
-        random_state=seed,
-        n_jobs=1,
     )
 
 
@@ -335,7 +295,12 @@ def score_of(model: Any, X: pd.DataFrame) -> NDArray[np.float64]:
         return np.asarray(model.predict_proba(X), dtype=float)[:, 1]
     if hasattr(model, "decision_function"):
         return np.asarray(model.decision_function(X), dtype=float)
-    return (np.asarray(model.predict(X)) == 1).astype(float)
+    return flagged(model, X).astype(float)
+
+
+def flagged(model: Any, X: pd.DataFrame) -> NDArray[np.bool_]:
+    """Return which rows a model labels as cases."""
+    return np.asarray(model.predict(X)) == 1
 
 
 def pmv_levels(y: NDArray[np.intp]) -> list[float]:

@@ -390,6 +390,26 @@ def verdict_table(ids: Iterable[str]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("claim")
 
 
+def parts_table(*ids: str) -> pd.DataFrame:
+    """Return the statements of claims with their outcomes, as the committed results decide them.
+
+    The last column is the smallest lead that one run of the paper's size detects with 80% power.
+    """
+    rows = [
+        {
+            "claim": claim,
+            "part": part.says,
+            "ours (%)": in_words(part.estimate, part.low, part.high),
+            "outcome": part.outcome,
+            "smallest that one run detects": in_words(part.detectable) or "–",
+        }
+        for claim in ids
+        for part in judge(claim).parts
+        if part.region is not None
+    ]
+    return pd.DataFrame(rows)
+
+
 def paper_numbers(numbers: Any) -> str:
     """Write the numbers that a paper prints as one line of text.
 

@@ -10,12 +10,17 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from studies.kit.show import panels, points
+from studies.kit.show import MARKERS, level_axis, panels, points
 
 #: A run's estimates and those of its reference, where there is one.
 Frames = Sequence[pd.DataFrame | None]
 #: Title of a panel to the labels of its series to the keys of their estimates.
 Columns = Mapping[str, Mapping[str, Mapping[str, Any]]]
+#: How a run and its reference are drawn.
+Styles = Sequence[Mapping[str, Any]]
+
+_PALE_BEHIND: Styles = ({}, {"pale": True, "label": ""})
+_OPEN = {"fillstyle": "none", "color": "black", "zorder": 3, "markersize": 5, "label": "this run"}
 
 
 def at(estimates: pd.DataFrame, **where: Any) -> pd.DataFrame:
@@ -33,8 +38,24 @@ def changed(
     return [frame if frame is None else change(frame) for frame in frames]
 
 
-#: How a run and its reference are drawn.
-_PALE_BEHIND: tuple[Mapping[str, Any], ...] = ({}, {"pale": True, "label": ""})
+def open_before(frames: Frames) -> tuple[Frames, Styles]:
+    """Return a small run, for open marks without intervals, before the full results."""
+    run, full = frames
+    if run is None or full is None:
+        return (None, run), ({}, {})
+    return (run.assign(low=np.nan, high=np.nan), full), (_OPEN, {})
+
+
+def placed(frames: Frames, keys: Sequence[str], levels: Sequence[Any]) -> list[pd.DataFrame | None]:
+    """Give estimates their ``place``: the number of their keys, a tuple, among the levels."""
+    order = {level: number for number, level in enumerate(levels)}
+
+    def with_place(rows: pd.DataFrame) -> pd.DataFrame:
+        names = zip(*(rows[key] for key in keys), strict=True)
+        found = rows.assign(place=[order.get(name, np.nan) for name in names])
+        return found.dropna(subset="place")
+
+    return changed(frames, with_place)
 
 
 def series(
@@ -46,7 +67,7 @@ def series(
     where: Mapping[str, Any],
     *,
     shift: float = 0.0,
-    styles: Sequence[Mapping[str, Any]] = _PALE_BEHIND,
+    styles: Styles = _PALE_BEHIND,
     **options: Any,
 ) -> None:
     """Draw one series of a run over a key, and behind it, pale, that of its reference."""
@@ -57,6 +78,51 @@ def series(
             points(ax, rows, rows[places] + shift, **told)
 
 
+def lines(
+    frames: Frames,
+    key: str,
+    columns: Columns,
+    *,
+    levels: Sequence[Any] = (),
+    spread: float = 0.0,
+    line: str = "",
+    styles: Styles = _PALE_BEHIND,
+    options: Mapping[str, Any] | None = None,
+    **shared: Any,
+) -> tuple[Figure, list[Axes]]:
+    """Draw panels with series over a key.
+
+    Parameters
+    ----------
+    frames : sequence of DataFrame or None
+    key : str
+    columns : mapping
+    levels : sequence
+        Values of the key that stand evenly beside each other; by default the key is a number.
+    spread : float
+        Width that the series of a place share.
+    line : str
+        Style of the line that joins a series; none by default.
+    styles : sequence of mapping
+        How a run and its reference are drawn.
+    options : mapping, optional
+        For every series.
+    **shared
+        For `panels`.
+    """
+    if levels:
+        frames, key = placed(frames, [key], [(level,) for level in levels]), "place"
+    figure, axes = panels(len(columns), titles=list(columns), **shared)
+    for ax, shown in zip(axes, columns.values(), strict=True):
+        for number, (label, where) in enumerate(shown.items()):
+            shift = spread / len(shown) * (number - (len(shown) - 1) / 2)
+            drawn = {"fmt": MARKERS[number % len(MARKERS)] + line, **(options or {})}
+            series(ax, frames, key, number, label, where, shift=shift, styles=styles, **drawn)
+        if levels:
+            level_axis(ax, levels)
+    return figure, axes
+
+
 def dot_rows(
     frames: Frames,
     keys: Sequence[str],
@@ -65,7 +131,7 @@ def dot_rows(
     *,
     line: tuple[float, str] | None = None,
     xlim: tuple[float | None, float | None] = (None, None),
-    styles: Sequence[Mapping[str, Any]] = _PALE_BEHIND,
+    width: float = 3.1,
     **shared: Any,
 ) -> tuple[Figure, list[Axes]]:
     """Draw panels with a row for each value of some keys, and the series of a row in its place.
@@ -80,28 +146,19 @@ def dot_rows(
     line : tuple of float and str, optional
         A dashed line's place and what it means.
     xlim : tuple, optional
-    styles : sequence of mapping
-        How a run and its reference are drawn.
+    width : float
+        Of a panel.
     **shared
-        For `panels`.
+        For `lines`.
     """
     whole = next(frame for frame in reversed(frames) if frame is not None)
     names = [*whole[list(keys)].drop_duplicates().itertuples(index=False, name=None)]
-    place = {name: number for number, name in enumerate(names)}
-
-    def with_row(frame: pd.DataFrame) -> pd.DataFrame:
-        rows = zip(*(frame[key] for key in keys), strict=True)
-        return frame.assign(row=[place[name] for name in rows])
-
-    shared["size"] = (shared.pop("width", 3.1), 0.8 + 0.29 * len(names))
-    figure, axes = panels(len(columns), titles=list(columns), xlabel=xlabel, **shared)
-    placed = changed(frames, with_row)
-    options: dict[str, Any] = {"styles": styles, "horizontal": True}
-    for ax, shown in zip(axes, columns.values(), strict=True):
-        for number, (label, where) in enumerate(shown.items()):
-            shift = 0.7 / len(shown) * (number - (len(shown) - 1) / 2)
-            series(ax, placed, "row", number, label, where, shift=shift, **options)
-        if line is not None:
+    shared |= {"size": (width, 0.8 + 0.29 * len(names)), "xlabel": xlabel}
+    options = {"horizontal": True}
+    rows = placed(frames, keys, names)
+    figure, axes = lines(rows, "place", columns, spread=0.7, options=options, **shared)
+    if line is not None:
+        for ax in axes:
             ax.axvline(line[0], color="0.35", linewidth=0.8, linestyle="--", label=line[1])
     axes[0].set(xlim=xlim)
     axes[0].set_yticks(range(len(names)), [", ".join(map(str, name)) for name in names])

@@ -106,6 +106,12 @@ def mean_estimates(
     ).reset_index()
 
 
+def less_base(rows: pd.DataFrame, value: str, pairs: Sequence[str], base: pd.Series) -> pd.Series:
+    """Return a value less that of the base row of the same pair; a mask says which are base."""
+    known = rows.loc[base, [*pairs, value]]
+    return rows[value] - rows[[*pairs]].merge(known, "left")[value].set_axis(rows.index)
+
+
 def agrees(fresh: pd.DataFrame, reference: pd.DataFrame, level: float = 0.95) -> pd.Series:
     """Say for each estimate of a run whether it lies where the reference lets it lie.
 

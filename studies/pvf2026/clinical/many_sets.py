@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,16 +21,15 @@ from scipy.special import betainc, betaincinv
 
 from pvf.exact import counts_law
 from pvf.validation import is_tied_best
-from studies.kit.dots import changed, series
-from studies.kit.estimates import mean_estimates
-from studies.kit.show import finished, panels, text_table
+from studies.kit.dots import changed, lines
+from studies.kit.estimates import less_base, mean_estimates
+from studies.kit.show import finished
 from studies.kit.study import Settings, Study, setting
 from studies.pvf2026.clinical import run
 
 #: Numbers of sets whose lower quartile is one of the scores; 101 stands for the paper's 100.
 N_SETS = (5, 21, 101, 401, 1001, 4001)
 METRICS = ("IE@0.1", "IE@0.5", "F1")
-_AS_THE_PAPER = 101
 _SHARE = 0.25
 
 
@@ -99,13 +99,8 @@ def choices_of_few_sets(cdf: NDArray[np.float64], n_sets: int) -> NDArray[np.flo
 
 
 def _blocks(settings: ManySetsSettings) -> list[tuple[str, int]]:
-    return [
-        (dataset, block)
-        for dataset in settings.datasets
-        for block in run.repetitions(
-            run.Experiment(dataset=dataset, n_repetitions=settings.n_repetitions)
-        )
-    ]
+    run.need_data(*settings.datasets)
+    return [*product(settings.datasets, range(settings.n_repetitions))]
 
 
 def _block(key: tuple[str, int], settings: ManySetsSettings) -> pd.DataFrame:
@@ -157,10 +152,8 @@ def _of_split(
 def estimate(table: pd.DataFrame) -> pd.DataFrame:
     """Return the share of same choices and the lead over the traditional one, in percent."""
     rows = table.assign(lead=table["win"] - table["loss"])
-    limit = rows[rows["n_sets"] == 0]
-    keys = ["dataset", "repetition", "sigma", "metric"]
-    rows = rows.merge(limit[[*keys, "lead"]], on=keys, suffixes=("", "_limit"))
-    rows["lost"] = rows["lead_limit"] - rows["lead"]
+    pairs = ["dataset", "repetition", "sigma", "metric"]
+    rows["lost"] = -less_base(rows, "lead", pairs, rows["n_sets"] == 0)
     keys = ["dataset", "sigma", "metric", "n_sets"]
     return mean_estimates(rows, keys, ["same", "lead", "lost"], unit="% of splits", scale=100)
 
@@ -182,39 +175,30 @@ def sets_needed(estimates: pd.DataFrame, share: float = 95.0) -> pd.DataFrame:
     return table.map(lambda n: f"more than {most}" if np.isnan(n) else f"{n:.0f}")
 
 
-def lost_to_chance(estimates: pd.DataFrame, n_sets: int = _AS_THE_PAPER) -> pd.DataFrame:
-    """Return the lead over the traditional choice with endless sets less that with ``n_sets``."""
-    rows = estimates[(estimates["quantity"] == "lost") & (estimates["n_sets"] == n_sets)]
-    return text_table(rows, "sigma", "metric", spec="+.1f")
-
-
-def other_choices(
-    estimates: pd.DataFrame, metric: str, sigma: float = 0.3, n_sets: int = _AS_THE_PAPER
-) -> float:
-    """Return in how many percent of runs ``n_sets`` lead to another choice than endless ones."""
-    rows = estimates[(estimates["quantity"] == "same") & (estimates["n_sets"] == n_sets)]
-    rows = rows[(rows["metric"] == metric) & (rows["sigma"] == sigma)]
-    return 100 - float(rows["estimate"].item())
-
-
 def figure_of_sets(
     estimates: pd.DataFrame, reference: pd.DataFrame | None, *, dataset: str
 ) -> Figure:
     """Draw how often M sets lead to the limit's choice."""
-    figure, axes = panels(
-        len(METRICS),
+    where = {"quantity": "same", "dataset": dataset}
+    columns = {
+        metric: {
+            f"σ = {sigma:g}": {**where, "metric": metric, "sigma": sigma}
+            for sigma in sorted(estimates["sigma"].unique())
+        }
+        for metric in METRICS
+    }
+    figure, axes = lines(
+        changed((estimates, reference), lambda rows: rows[rows["n_sets"] > 0]),
+        "n_sets",
+        columns,
+        line="-",
         size=(2.9, 3.2),
-        titles=list(METRICS),
         xlabel="perturbed sets M",
         ylabel="runs with the choice\nof endless sets (%)",
     )
-    frames = changed((estimates, reference), lambda rows: rows[rows["n_sets"] > 0])
-    for metric, ax in zip(METRICS, axes, strict=True):
-        for number, sigma in enumerate(sorted(estimates["sigma"].unique())):
-            where = {"quantity": "same", "metric": metric, "dataset": dataset, "sigma": sigma}
-            series(ax, frames, "n_sets", number, f"σ = {sigma:g}", where, linestyle="-")
+    for ax in axes:
         ax.axhline(95, color="0.35", linewidth=0.8, linestyle="--")
-        ax.set(xscale="log", ylim=(0, 103))
+    axes[0].set(xscale="log", ylim=(0, 103))
     return finished(figure, legend_columns=4)
 
 

@@ -30,7 +30,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 from scipy.special import ndtr
 from sklearn import config_context
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
@@ -39,11 +38,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pvf import counts
 from pvf._blocks import perturbed_counts
-from pvf._checks import check_interval
 from pvf.perturbation import GaussianNoise, Mechanism, NominalFlip, OrdinalShift, Perturbation
 from pvf.validation import is_tied_best, set_seed
 from studies.data import datasets
-from studies.data.files import obtain
 from studies.kit.study import Settings, setting
 
 #: Intervention capacities γ of the paper.
@@ -131,9 +128,15 @@ class CervicalExperiment(Experiment):
     dataset: str = setting("cervical-cancer", "data set", choices=tuple(DATASETS))
 
 
+def need_data(*names: str) -> None:
+    """Say at once, and not in a worker, that a data set is missing."""
+    for name in names:
+        outcomes(asdict(Experiment(dataset=name)))
+
+
 def repetitions(settings: Experiment) -> range:
     """Return the numbers of the repetitions; missing data are noticed here, before any work."""
-    outcomes(asdict(settings))
+    need_data(settings.dataset)
     return range(settings.n_repetitions)
 
 
@@ -164,6 +167,10 @@ class Cohort(NamedTuple):
     X: NDArray[np.float64]
     y: NDArray[np.bool_]
     kinds: tuple[datasets.Kind, ...]  # of each column
+
+
+def _cohort_of(settings: Mapping[str, Any]) -> Cohort:
+    return _cohort(settings["dataset"], *(settings[name] for name in CERVICAL_CHOICES))
 
 
 @cache
@@ -210,7 +217,7 @@ def splits(block: int, settings: Mapping[str, Any]) -> Iterator[Split]:
     ------
     Split
     """
-    cohort = _cohort(settings["dataset"], **{name: settings[name] for name in CERVICAL_CHOICES})
+    cohort = _cohort_of(settings)
     y = cohort.y
     rng = np.random.default_rng(np.random.SeedSequence(settings["seed"], spawn_key=(block,)))
     subsets, n_redrawn_partitions = _subsets(y, rng, settings)
@@ -354,7 +361,7 @@ def _scaled(
 
 def outcomes(settings: Mapping[str, Any]) -> NDArray[np.bool_]:
     """Return who of all patients is a case; the order is that of `scaled_features`."""
-    return _cohort(settings["dataset"], **{name: settings[name] for name in CERVICAL_CHOICES}).y
+    return _cohort_of(settings).y
 
 
 def scaled_features(train: NDArray[np.intp], settings: Mapping[str, Any]) -> NDArray[np.float64]:
@@ -371,8 +378,7 @@ def scaled_features(train: NDArray[np.intp], settings: Mapping[str, Any]) -> NDA
     -------
     ndarray of shape (n_patients, n_features)
     """
-    choices = {name: settings[name] for name in CERVICAL_CHOICES}
-    return _scaled(_cohort(settings["dataset"], **choices), train, settings)
+    return _scaled(_cohort_of(settings), train, settings)
 
 
 def tree_scores(trees: Sequence[Any], X: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -653,8 +659,7 @@ def _level_probability(
     if change is not None:
         levels = change.levels_.to_numpy(dtype=float)
         codes = change.levels_.get_indexer(pd.Index(column))
-        moves = (1 - change.probability) * np.eye(len(levels))
-        moves += change.probability * change._leaving_probabilities()
+        moves = change.transition_probabilities()
     seen = levels.astype(np.float32)  # as a tree sees them
     inside = (low[:, None] < seen) & (seen <= high[:, None])
     return inside.astype(float) @ moves[codes].T
@@ -727,6 +732,13 @@ def _compare_shared(
     return (agree + len(only_a) * from_a + len(only_b) * from_b) / len(union)
 
 
+def in_percent(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table's shares in percent of splits, and the lead, wins less losses."""
+    rows = table.assign(lead=table["win"] - table["loss"])
+    shares = [name for name in ("win", "loss", "tie", "lead", "within") if name in rows]
+    return rows.assign(**(100 * rows[shares]))
+
+
 def by_repetition(table: pd.DataFrame, *, extra: Sequence[str] = ()) -> pd.DataFrame:
     """Return each repetition's shares: what one run of the paper's experiment would report.
 
@@ -795,151 +807,3 @@ def reached_cases(table: pd.DataFrame, *, tie_break: str = "first") -> pd.DataFr
     keys = ["repetition", "sigma", "capacity"]
     frame = chosen[["repetition", "sigma"]].assign(capacity=capacity, **columns)
     return frame.groupby(keys, sort=False).mean().reset_index()
-
-
-def shares(
-    table: pd.DataFrame, *, unit: str | None = None, confidence_level: float = 0.95
-) -> pd.DataFrame:
-    """Return mean shares and gains with intervals that respect what splits have in common.
-
-    The splits of one subset share patients, and the subsets of one repetition share external
-    tests, so the unit is the repetition; with a single repetition it is the subset, which takes
-    the subsets as independent and is therefore only a rough guide.
-
-    Parameters
-    ----------
-    table : DataFrame
-        From `run_experiment`, or from `by_repetition` with at least two repetitions.
-    unit : str, optional
-        A column whose values mark independent parts; by default as said above.
-    confidence_level : float, default=0.95
-        Level of the t intervals over the units' means, cut to [0, 1] for shares.
-
-    Returns
-    -------
-    DataFrame
-        One row for each σ, metric and tie rule: ``win``, ``win_low``, ``win_high``, the same for
-        ``loss``, ``tie``, ``lead`` (win less loss) and ``gain``, and ``n_units``.
-
-    Examples
-    --------
-    >>> table = run_experiment(sigmas=[0.2], n_candidates=10, n_sets=20)
-    >>> summary = shares(table)
-    >>> bool((summary.win_low <= summary.win).all())
-    True
-    """
-    check_interval("confidence_level", confidence_level, 0, 1, left_open=True)
-    keys = ["sigma", "metric", "tie_break"]
-    if unit is None:
-        unit = "repetition" if len(table["repetition"].unique()) > 1 else "subset"
-    if unit not in table:
-        raise ValueError("table must hold at least two repetitions, or subsets, got one of each.")
-    values = ["win", "loss", "tie", "lead", "gain"]
-    table = table.assign(lead=table["win"] - table["loss"])
-    units = table.groupby([*keys, unit], sort=False)[values].mean().groupby(keys, sort=False)
-    n_units = units.size()
-    mean, error = units.mean(), units.sem()
-    reach = error.mul(stats.t.ppf((1 + confidence_level) / 2, n_units - 1), axis=0)
-    limits = {"lead": (-1, 1), "gain": (-np.inf, np.inf)}
-    columns = {}
-    for value in values:
-        low, high = limits.get(value, (0, 1))
-        columns[value] = mean[value]
-        columns[f"{value}_low"] = (mean[value] - reach[value]).clip(low, high)
-        columns[f"{value}_high"] = (mean[value] + reach[value]).clip(low, high)
-    return pd.DataFrame({**columns, "n_units": n_units}).reset_index()
-
-
-def tuned(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return each repetition's shares at the σ with the largest lead, chosen in two ways.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        From `by_repetition`, with at least two repetitions.
-
-    Returns
-    -------
-    DataFrame
-        Rows of ``runs``, with a column ``chosen_on``: "same" picks σ on the repetition that it is
-        reported on, as the paper does; "others" on all other repetitions, so that the report is
-        of data that the choice has not seen. Of equal leads the smallest σ is taken.
-
-    Examples
-    --------
-    >>> runs = by_repetition(run_experiment(n_repetitions=2, sigmas=[1e-6, 0.2], n_candidates=10))
-    >>> tuned(runs).groupby("chosen_on").size().to_dict()
-    {'others': 48, 'same': 48}
-    """
-    n_repetitions = runs["repetition"].nunique()
-    if n_repetitions < 2:
-        raise ValueError(f"runs must hold at least two repetitions, got {n_repetitions}.")
-    runs = runs.assign(lead=runs["win"] - runs["loss"]).sort_values("sigma", kind="stable")
-    group = ["metric", "tie_break"]
-    total = runs.groupby([*group, "sigma"])["lead"].transform("sum")
-    criteria = {"same": runs["lead"], "others": total - runs["lead"]}
-    picked = []
-    for chosen_on, criterion in criteria.items():
-        best = criterion.round(12).groupby([runs[c] for c in (*group, "repetition")]).idxmax()
-        picked.append(runs.loc[best].assign(chosen_on=chosen_on))
-    return pd.concat(picked, ignore_index=True).drop(columns="lead")
-
-
-def breast_arithmetic() -> pd.DataFrame:
-    """Count the breast-cancer table's rows, cases and gaps.
-
-    Returns
-    -------
-    DataFrame
-        One row: ``samples``, ``positives`` and ``missing`` (entries).
-
-    Examples
-    --------
-    >>> breast_arithmetic().loc[0].to_dict()
-    {'samples': 569, 'positives': 212, 'missing': 0}
-    """
-    data = datasets.load_breast_cancer()
-    gaps = int(data.X.isna().sum().sum())
-    return pd.DataFrame(
-        {"samples": [len(data.X)], "positives": [int(data.y.sum())], "missing": [gaps]}
-    )
-
-
-def cervical_arithmetic() -> pd.DataFrame:
-    """Count the cervical table's rows, columns and cases, step by step.
-
-    Returns
-    -------
-    DataFrame
-        One row a step: ``step``, ``rows``, ``columns`` (features and outcomes), ``features``,
-        ``positives`` (of the Schiller test) and ``gaps`` (missing entries).
-
-    Raises
-    ------
-    DataUnavailableError
-        There is no copy of the data and none can be downloaded.
-    """
-    published = obtain("cervical_cancer")[0]
-    targets = list(datasets.CERVICAL_TARGETS)
-    dense = published.loc[:, published.isna().mean() <= 0.5]
-    steps = {
-        "as published": published,
-        "without columns over half missing": dense,
-        "of these, complete rows": dense.dropna(),
-        "instead, gaps filled by 5-NN": datasets.load_cervical_cancer(missing="knn").X.join(
-            published[targets]
-        ),
-        "complete rows of all columns": published.dropna(),
-    }
-    rows = [
-        {
-            "step": step,
-            "rows": len(frame),
-            "columns": frame.shape[1],
-            "features": frame.shape[1] - len(targets),
-            "positives": int(frame["Schiller"].sum()),
-            "gaps": int(frame.isna().sum().sum()),
-        }
-        for step, frame in steps.items()
-    ]
-    return pd.DataFrame(rows)

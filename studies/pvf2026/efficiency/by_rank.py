@@ -51,8 +51,7 @@ class ByRank(Settings):
 
 def blocks(settings: ByRank) -> list[tuple[str, int]]:
     """Return each problem with the number of its repetition, or of ten data sets."""
-    for name in clinical.DATASETS:  # says at once if data are missing
-        clinical.outcomes(asdict(clinical.Experiment(dataset=name)))
+    clinical.need_data(*clinical.DATASETS)
     return [
         (problem, number)
         for problem in PROBLEMS

@@ -37,12 +37,8 @@ __all__ = [
 ]
 
 
-def _rounded(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows.round(6)
-
-
-def _to_four(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows.round(4)
+def _rounded(rows: pd.DataFrame, digits: int = 6) -> pd.DataFrame:
+    return rows.round(digits)
 
 
 @cache
@@ -171,7 +167,7 @@ NEAR = Study(
     settings=near_optimal.NearOptimal,
     blocks=near_optimal.near_blocks,
     block=near_optimal.near_block,
-    summarise=_to_four,
+    summarise=partial(_rounded, digits=4),
     estimate=near_optimal.near_estimates,
     figures={"fig-bridge-near": show.near_optimal},
     sample={"n_repetitions": 1},
@@ -190,7 +186,7 @@ SETS = {
         settings=bridge.CandidateSets,
         blocks=partial(bridge.candidate_blocks, problem),
         block=bridge.set_block,
-        summarise=_to_four,
+        summarise=partial(_rounded, digits=4),
         estimate=bridge_show.set_estimates,
         figures={
             "fig-bridge-ranks": bridge_show.ranks,
@@ -215,7 +211,7 @@ PATIENTS = Study(
     settings=bridge.CandidateSets,
     blocks=partial(bridge.candidate_blocks, ""),
     block=bridge.patient_block,
-    summarise=_to_four,
+    summarise=partial(_rounded, digits=4),
     estimate=bridge_show.patient_estimates,
     figures={
         "fig-bridge-conflicts": bridge_show.conflicts,

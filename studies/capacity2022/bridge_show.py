@@ -6,7 +6,7 @@ under curves, resamples of whole repetitions with all their splits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from studies.capacity2022.bridge import N_CAPACITIES, N_DISTANCES, PROBLEMS
 from studies.capacity2022.show import together
-from studies.kit.dots import Columns, Frames, at, dot_rows, series
+from studies.kit.dots import Columns, Frames, changed, dot_rows, lines
 from studies.kit.estimates import mean_estimates, single_run_range
-from studies.kit.show import finished, panels
+from studies.kit.show import finished
 
 Array = NDArray[np.float64]
 
@@ -196,59 +196,61 @@ def signs(estimates: pd.DataFrame, middle: float = 0.0) -> tuple[int, int, int]:
 # --- figures ------------------------------------------------------------------------------------
 
 
-def _problem_panels(
-    frames: Sequence[pd.DataFrame | None], draw: Callable[..., None], **options: Any
-) -> Figure:
+def _of_problems(
+    frames: Frames, key: str, shown: Mapping[str, Mapping[str, Any]], **options: Any
+) -> tuple[Figure, list[Axes]]:
     """Draw one panel for each problem that a run has."""
-    shown = frames[0]
-    problems = [name for name in PROBLEMS if shown is not None and name in set(shown["problem"])]
-    figure, axes = panels(len(problems), titles=problems, **options)
-    for ax, problem in zip(axes, problems, strict=True):
-        draw(ax, [frame if frame is None else at(frame, problem=problem) for frame in frames])
-    return finished(figure)
+    run = frames[0]
+    problems = [] if run is None else [name for name in PROBLEMS if name in set(run["problem"])]
+    columns = {
+        problem: {label: {**where, "problem": problem} for label, where in shown.items()}
+        for problem in problems
+    }
+    return lines(frames, key, columns, **options)
 
 
 def conflicts(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
     """Draw the capacity by class and by distance to the boundary, one panel a problem."""
-    ticks = [1, N_DISTANCES, N_DISTANCES + 1.5, N_DISTANCES + 2.5]
-
-    def draw(ax: Axes, frames: Sequence[pd.DataFrame | None]) -> None:
-        where = {"metric": "F1", "epsilon": EPSILON, "quantity": "capacity"}
-        for number, (grouping, fmt) in enumerate({"distance": "o-", "class": "s"}.items()):
-            only = {**where, "grouping": grouping}
-            shift = number * (N_DISTANCES + 1.5)
-            series(ax, frames, "group", number, f"by {grouping}", only, shift=shift, fmt=fmt)
-        ax.set_xticks(ticks, ["near", "far", "others", "cases"], rotation=45)
-        ax.set_ylim(bottom=1)
-
-    return _problem_panels(
-        [estimates, reference],
-        draw,
+    behind = N_DISTANCES + 1.5
+    frames = changed(
+        (estimates, reference),
+        lambda rows: rows.assign(at=rows["group"] + behind * (rows["grouping"] == "class")),
+    )
+    where = {"metric": "F1", "epsilon": EPSILON, "quantity": "capacity"}
+    figure, axes = _of_problems(
+        frames,
+        "at",
+        {f"by {name}": {**where, "grouping": name} for name in ("distance", "class")},
         xlabel="fifths by distance to the boundary, and the two classes",
         ylabel="mean Rashomon Capacity\n(effective classes)",
         sharey=False,
     )
+    for ax in axes:
+        ticks = [1, N_DISTANCES, behind, behind + 1]
+        ax.set_xticks(ticks, ["near", "far", "others", "cases"], rotation=45)
+        ax.set_ylim(bottom=1)
+    return finished(figure)
 
 
 def errors(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
     """Draw the share of errors by tenths of capacity, one panel a problem."""
-    shown = {"error_pvf": "o-", "error_traditional": "D--", "lost": "s:"}
-
-    def draw(ax: Axes, frames: Sequence[pd.DataFrame | None]) -> None:
-        tenths = [frame if frame is None else frame[frame["group"] > 0] for frame in frames]
-        for number, (error, style) in enumerate(shown.items()):
-            where = {"metric": "F1", "grouping": "capacity", "quantity": error}
-            shift, label = 0.12 * (number - 1), _ERRORS[error]
-            series(ax, tenths, "group", number, label, where, shift=shift, fmt=style)
-        ax.axhline(100 / N_CAPACITIES, color="0.35", linewidth=0.8, label="share of patients")
-        ax.set_xticks([1, 5, N_CAPACITIES])
-
-    return _problem_panels(
-        [estimates, reference],
-        draw,
+    where = {"metric": "F1", "grouping": "capacity"}
+    figure, axes = _of_problems(
+        changed((estimates, reference), lambda rows: rows[rows["group"] > 0]),
+        "group",
+        {
+            _ERRORS[error]: {**where, "quantity": error}
+            for error in ("error_pvf", "error_traditional", "lost")
+        },
+        spread=0.36,
+        line="-",
         xlabel="tenths of patients by Rashomon Capacity",
         ylabel="share of all errors (%)",
     )
+    for ax in axes:
+        ax.axhline(100 / N_CAPACITIES, color="0.35", linewidth=0.8, label="share of patients")
+        ax.set_xticks([1, 5, N_CAPACITIES])
+    return finished(figure)
 
 
 _KEYS = ("problem", "metric")

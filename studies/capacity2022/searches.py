@@ -29,18 +29,6 @@ PENALTIES = (1e-5, 1e-4, 1e-3, 1.0)
 
 
 @dataclass(frozen=True)
-class Logistic(Settings):
-    """Four ways to look for models near one logistic regression."""
-
-    n_models: int = setting(10, "Sampled models of a split.", full=100, paper="100", low=1)
-    n_repetitions: int = setting(1, "Splits.", full=5, paper="5", low=1)
-    n_perturbed: int = setting(
-        20, "Persons of the test part, at most.", full=150, paper="all", low=1
-    )
-    seed: int = setting(20261128, "Of splits and samples.", low=0)
-
-
-@dataclass(frozen=True)
 class Awp(Settings):
     """Adversarial weight perturbation of networks."""
 
@@ -48,7 +36,14 @@ class Awp(Settings):
     n_perturbed: int = setting(
         20, "Persons of the test part, at most.", full=150, paper="all", low=1
     )
-    seed: int = setting(20261128, "Of splits and networks.", low=0)
+    seed: int = setting(20261128, "Of splits and models.", low=0)
+
+
+@dataclass(frozen=True)
+class Logistic(Awp):
+    """Four ways to look for models near one logistic regression."""
+
+    n_models: int = setting(10, "Sampled models of a split.", full=100, paper="100", low=1)
 
 
 # --- logistic regression --------------------------------------------------------------------------

@@ -106,6 +106,17 @@ def mean_estimates(
     ).reset_index()
 
 
+def holm(p_values: ArrayLike) -> NDArray[np.float64]:
+    """Return p-values adjusted by Holm's method; NaN stays NaN."""
+    p = np.asarray(p_values, dtype=float)
+    known = np.flatnonzero(~np.isnan(p))
+    order = known[np.argsort(p[known])]
+    adjusted = p.copy()
+    steps = np.arange(len(order), 0, -1) * p[order]
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
+
+
 def less_base(rows: pd.DataFrame, value: str, pairs: Sequence[str], base: pd.Series) -> pd.Series:
     """Return a value less that of the base row of the same pair; a mask says which are base."""
     known = rows.loc[base, [*pairs, value]]

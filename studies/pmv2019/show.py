@@ -12,18 +12,23 @@ from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 
 from pvf import plotting
-from studies.kit.dots import at, changed, dot_rows, series
-from studies.kit.show import COLOURS, finished, panels, text_table
+from studies.kit.dots import at, changed, dot_rows, lines, series
+from studies.kit.show import (
+    COLOURS,
+    beside_paper,
+    clipped,
+    finished,
+    panels,
+    runs_shown,
+    text_table,
+)
 
 _TITLES = {"slope": "slope of PMV", "test_accuracy": "test accuracy", "gap": "gap"}
 
 
-def runs_shown(estimates: pd.DataFrame) -> pd.DataFrame:
-    """Let the range of single runs stand as the interval, where runs differ at all."""
-    differ = estimates["run_high"] - estimates["run_low"] > 1e-9
-    # an absolute value is not below 0, and no share above 1
-    ends = estimates[["run_low", "run_high"]].clip(0, 1).where(differ)
-    return estimates.assign(low=ends["run_low"], high=ends["run_high"])
+def _in_unit(estimates: pd.DataFrame) -> pd.DataFrame:
+    """Let the range of single runs stand as the interval, cut where shares end."""
+    return clipped(runs_shown(estimates), 0, 1)
 
 
 def table_beside_paper(cells: pd.DataFrame, measure: str) -> pd.DataFrame:
@@ -31,11 +36,9 @@ def table_beside_paper(cells: pd.DataFrame, measure: str) -> pd.DataFrame:
 
     ``cells`` comes from `table1.beside_paper`.
     """
-    ours = runs_shown(at(cells, quantity=measure)).assign(source="ours")
-    paper = ours.assign(source="paper", estimate=ours["paper"], low=np.nan, high=np.nan)
-    both = pd.concat([ours, paper]).sort_values(["noise", "source"], kind="stable")
-    both["noise"] = both["noise"].map("noise {:g}".format)
-    return text_table(both, ["distribution", "model"], ["noise", "source"])
+    ours = _in_unit(at(cells, quantity=measure)).sort_values("noise", kind="stable")
+    ours = ours.assign(noise=ours["noise"].map("noise {:g}".format)).reset_index(drop=True)
+    return beside_paper(ours, ["distribution", "model"], ["noise"])
 
 
 def draw_table1(
@@ -51,7 +54,7 @@ def draw_table1(
         sharey=False,
     )
     frames = changed(
-        (estimates, reference), lambda rows: runs_shown(at(rows, boosting="SAMME.R").merge(paper))
+        (estimates, reference), lambda rows: _in_unit(at(rows, boosting="SAMME.R").merge(paper))
     )
     for ax, measure in zip(axes, _TITLES, strict=True):
         for i, name in enumerate(pd.unique(paper["distribution"])):
@@ -65,9 +68,7 @@ def percent_table(
     estimates: pd.DataFrame, index: str | Sequence[str], columns: str = "quantity"
 ) -> pd.DataFrame:
     """Return shares as text, in percent, cut at 0 and 1."""
-    ends = estimates[["low", "high"]].clip(0, 1)
-    cut = estimates.assign(low=ends["low"], high=ends["high"])
-    return text_table(cut, index, columns, spec=".0f", scale=100)
+    return text_table(clipped(estimates, 0, 1), index, columns, spec=".0f", scale=100)
 
 
 def shown_picks(estimates: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
@@ -134,7 +135,7 @@ def draw_gaps(
 
     ``paper`` maps a data set, written with an underscore, to its gap.
     """
-    frames = changed((estimates, reference), runs_shown)
+    frames = changed((estimates, reference), _in_unit)
     names = pd.unique((estimates if reference is None else reference)["dataset"])
     columns = {name: {"ours": {"dataset": name}} for name in names}
     figure, axes = dot_rows(frames, ["folds"], columns, "gap", xlim=(0, 0.25), width=3.4)
@@ -187,18 +188,22 @@ def draw_curves(
 ) -> Figure:
     """Draw training accuracy over the noise for some depths."""
     names = pd.unique(at(estimates, quantity="accuracy")["dataset"])
-    figure, axes = panels(
-        len(names),
-        titles=names,
+    columns = {
+        name: {
+            f"depth {size}": {"quantity": "accuracy", "dataset": name, "size": size}
+            for size in sizes
+        }
+        for name in names
+    }
+    figure, _ = lines(
+        (estimates, _with_range_of_runs(reference)),
+        "noise",
+        columns,
+        options={"linewidth": 1},
         xlabel="share of labels flipped",
         ylabel="training accuracy",
         size=(max(2.9, 5.8 / len(names)), 3.2),
     )
-    frames = (estimates, _with_range_of_runs(reference))
-    for name, ax in zip(names, axes, strict=True):
-        for i, size in enumerate(sizes):
-            where = {"quantity": "accuracy", "dataset": name, "size": size}
-            series(ax, frames, "noise", i, f"depth {size}", where, linewidth=1)
     return finished(figure, legend_columns=5)
 
 

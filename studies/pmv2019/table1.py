@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy import stats
 from sklearn import config_context
@@ -558,10 +557,6 @@ def setting_in_words(row: Mapping[str, Any]) -> str:
     return ", ".join(words) or "as in this chapter"
 
 
-def _draw(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
-    return show.draw_table1(estimates, reference, paper_table())
-
-
 # --- studies -------------------------------------------------------------------------------------
 
 
@@ -583,32 +578,19 @@ class SearchSettings(Settings):
     seed: int = setting(20190524, "Key of flips and estimators; the data have the script's.", low=0)
 
 
-def _table_blocks(settings: TableSettings) -> list[Any]:
-    del settings  # every part is run as often as they say
-    return [*blocks_of(_BOTH[:1]), *blocks_of(_BOTH[1:], ["AdaBoost"])]
-
-
 def _table_block(key: tuple[Any, ...], settings: TableSettings) -> pd.DataFrame:
     runs = settings.n_repeats_today if key[-1] == "SAMME" else settings.n_repeats
     return part_of_table(key, runs, settings.seed)
 
 
-def _search_blocks(settings: SearchSettings) -> list[Any]:
-    return blocks_of(settings_to_search(settings.sizes))
-
-
-def _search_block(key: tuple[Any, ...], settings: SearchSettings) -> pd.DataFrame:
-    return part_of_table(key, settings.n_repeats, settings.seed)
-
-
 TABLE1 = Study(
     name="pmv_table1",
     settings=TableSettings,
-    blocks=_table_blocks,
+    blocks=lambda _: [*blocks_of(_BOTH[:1]), *blocks_of(_BOTH[1:], ["AdaBoost"])],
     block=_table_block,
     summarise=table_of_means,
     estimate=cell_estimates,
-    figures={"fig-pmv-table1": _draw},
+    figures={"fig-pmv-table1": lambda run, full: show.draw_table1(run, full, paper_table())},
     notes=(
         "Table 1 of the PMV paper at the closest setting: means over runs on the same data "
         "and, as _low and _high, where one more run is expected (95%)."
@@ -628,8 +610,8 @@ TABLE1_RUNS = replace(
 DISTANCES = Study(
     name="pmv_distances",
     settings=SearchSettings,
-    blocks=_search_blocks,
-    block=_search_block,
+    blocks=lambda settings: blocks_of(settings_to_search(settings.sizes)),
+    block=lambda key, settings: part_of_table(key, settings.n_repeats, settings.seed),
     summarise=_distances,
     estimate=distance_estimates,
     sample={"sizes": (100,)},

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -312,25 +312,8 @@ def _memoriser_blocks(settings: MemoriserSettings) -> list[tuple[str, str]]:
     ]
 
 
-def _depth_blocks(settings: TuningSettings) -> list[Any]:
-    return [(name, run) for name in _at_hand(settings) for run in range(settings.n_repeats)]
-
-
-def _fold_blocks(settings: TuningSettings, kinds: Sequence[str]) -> list[Any]:
-    return [
-        (name, folds, run)
-        for name in _at_hand(settings)
-        for folds in kinds
-        for run in range(settings.n_repeats)
-    ]
-
-
-def _grid_blocks(settings: TuningSettings) -> list[Any]:
-    return _fold_blocks(settings, ("stratified", "shuffled"))
-
-
-def _gap_blocks(settings: GapSettings) -> list[Any]:
-    return _fold_blocks(settings, ("in order", "stratified", "shuffled"))
+def _blocks(settings: TuningSettings, *kinds: Sequence[str]) -> list[Any]:
+    return [*product(_at_hand(settings), *kinds, range(settings.n_repeats))]
 
 
 def _network_blocks(settings: NetworkSettings) -> list[Any]:
@@ -390,25 +373,13 @@ def _pick_rows(dataset: str, method: str, picked: NDArray[np.int64]) -> list[dic
     agree = _jackknife(picked)
     median = bootstrap_interval(picked, np.median, n_resamples=2000)
     key = {"dataset": dataset, "method": method, "size": 0, "noise": -1.0}
-    rows: list[dict[str, Any]] = [
+    least, most = single_run_range(fives)
+    alike: dict[str, Any] = {"quantity": "pairs alike", "run_low": least, "run_high": most}
+    picks = {size: float((picked == size).mean()) for size in _DEPTHS}
+    return [
         {**key, "quantity": "depth", **median._asdict(), "run_low": low, "run_high": high},
-        {
-            **key,
-            "quantity": "pairs alike",
-            **agree,
-            "run_low": single_run_range(fives)[0],
-            "run_high": single_run_range(fives)[1],
-        },
-    ]
-    return rows + [
-        {
-            **key,
-            "size": size,
-            "quantity": "picks",
-            "estimate": float((picked == size).mean()),
-            "n": n,
-        }
-        for size in _DEPTHS
+        {**key, **alike, **agree},
+        *({**key, "quantity": "picks", "size": s, "estimate": p, "n": n} for s, p in picks.items()),
     ]
 
 
@@ -575,7 +546,7 @@ MEMORISERS = Study(
 TREE_GAPS = Study(
     name="pmv_tree_gaps",
     settings=GapSettings,
-    blocks=_gap_blocks,
+    blocks=lambda settings: _blocks(settings, ("in order", "stratified", "shuffled")),
     block=gap_block,
     estimate=gap_estimates,
     figures={"fig-pmv-gaps": show.draw_gaps},
@@ -585,7 +556,7 @@ TREE_GAPS = Study(
 GRID_DEPTHS = Study(
     name="pmv_grid_depths",
     settings=TuningSettings,
-    blocks=_grid_blocks,
+    blocks=lambda settings: _blocks(settings, ("stratified", "shuffled")),
     block=grid_block,
     estimate=grid_estimates,
     notes="Depth of a tree as grid search with ten folds picks it, 50 runs for each kind.",
@@ -594,7 +565,7 @@ GRID_DEPTHS = Study(
 DEPTHS = Study(
     name="pmv_depths",
     settings=TuningSettings,
-    blocks=_depth_blocks,
+    blocks=_blocks,
     block=depth_block,
     summarise=_by_size,
     estimate=depth_estimates,

@@ -25,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pvf.perturbation import NominalFlip, OrdinalShift
 from studies.data.datasets import Dataset
-from studies.pvf2026.clinical.run import flag_probability
+from studies.pvf2026.clinical.run import flag_probability, grow_trees
 
 POOLS = ("trees", "logistic", "mixed")
 
@@ -80,18 +80,8 @@ def coded(data: Dataset, probability: float = 0.1, decay: float = 0.1) -> Coded:
             continue
         change = NominalFlip(probability) if kind == "nominal" else OrdinalShift(probability, decay)
         changes[place] = change.fit(np.arange(len(levels)))
-        moves[place] = _moves(len(levels), kind, probability, decay)
+        moves[place] = change.transition_probabilities()
     return Coded(np.column_stack(columns), data.y.to_numpy() == 1, changes, moves)
-
-
-def _moves(n_levels: int, kind: str, probability: float, decay: float) -> Values:
-    """Return the law of a category's change (section 3.2 of the paper, mechanisms 2 and 3)."""
-    places = np.arange(n_levels)
-    apart = np.abs(places[:, None] - places)
-    weight = np.exp(-decay * apart) if kind == "ordinal" else np.ones((n_levels, n_levels))
-    np.fill_diagonal(weight, 0.0)
-    weight /= weight.sum(axis=1, keepdims=True)
-    return (1 - probability) * np.eye(n_levels) + probability * weight
 
 
 class _Scaler:
@@ -134,18 +124,8 @@ class TreePool:
     def fit(self, X: Values, y: Flags, seed: np.random.SeedSequence) -> Any:
         """Grow the trees; a subsample of one class is drawn anew."""
         rng, scale = np.random.default_rng(seed), _Scaler(self.table, X)
-        scaled, size = scale(X).astype(np.float32), round(self.share * len(y))
-        seen, trees = np.zeros((len(self.complexity), len(y)), dtype=bool), []
-        with config_context(skip_parameter_validation=True):
-            for mine in seen:
-                rows = rng.choice(len(y), size, replace=False)
-                while y[rows].all() or not y[rows].any():
-                    rows = rng.choice(len(y), size, replace=False)
-                mine[rows] = True
-                tree = DecisionTreeClassifier(
-                    max_depth=self.depth, random_state=int(rng.integers(2**31))
-                )
-                trees.append(tree.fit(scaled[rows], y[rows], check_input=False))
+        n_trees, size = len(self.complexity), round(self.share * len(y))
+        trees, seen, _ = grow_trees(scale(X), y, n_trees, size, self.depth, rng)
         return scale, trees, seen
 
     def probability(self, fitted: Any, X: Values) -> Values:

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from pvf.rules import SIGMAS
 from studies.data.keel import data_table
 from studies.data.tables import DataUnavailableError
-from studies.kit.dots import Frames, changed, dot_rows
+from studies.kit.dots import Frames, Styles, at, changed, dot_rows, lines, open_before
 from studies.kit.show import finished, interval_text, panels, points
 from studies.kit.study import Run
 from studies.rules.power import MARGIN
@@ -25,7 +25,6 @@ WORDS = {**RULES, **BESIDE}
 #: Outcomes of the smaller figures.
 FEW = ("IE@0.1", "IE@0.3", "IE@0.5", "F1")
 MAIN = FEW[0]
-OPEN = {"fillstyle": "none", "color": "black", "zorder": 3, "markersize": 5, "label": "this run"}
 LEVEL = 0.05
 ANSWERS = {
     "better": "Perturbing the validation patients (PVF) chooses better models than the hold-out "
@@ -44,27 +43,15 @@ ANSWERS = {
 
 def _layers(
     estimates: pd.DataFrame, reference: pd.DataFrame | None, query: str
-) -> tuple[Frames, Sequence[Mapping[str, Any]]]:
+) -> tuple[Frames, Styles]:
     """Return a smaller run, for open marks without intervals, and the full results."""
-    run, full = changed(
-        (estimates, reference), lambda rows: rows.assign(cell=_cell_names(rows)).query(query)
+    return open_before(
+        changed((estimates, reference), lambda rows: rows.assign(cell=_cells(rows)).query(query))
     )
-    if run is None or full is None:
-        return (None, run), ({}, {})
-    return (run.assign(low=np.nan, high=np.nan), full), (OPEN, {})
 
 
-def _cells(rows: pd.DataFrame) -> list[tuple[str, int]]:
-    pairs = rows[["pool", "size"]].drop_duplicates()
-    return list(pairs.itertuples(index=False, name=None))
-
-
-def _of(rows: pd.DataFrame, cell: tuple[str, int]) -> pd.DataFrame:
-    return rows[(rows["pool"] == cell[0]) & (rows["size"] == cell[1])]
-
-
-def _titles(cells: Sequence[tuple[str, int]]) -> list[str]:
-    return [f"{pool}, {size} people" for pool, size in cells]
+def _cells(rows: pd.DataFrame) -> pd.Series:
+    return rows["pool"] + rows["size"].map(", {} people".format)
 
 
 def figure_of_shares(
@@ -111,17 +98,16 @@ def figure_of_ranks(
     """Draw critical-difference diagrams: mean ranks, and bars over rules not told apart."""
     full = estimates if reference is None else reference
     rows = full[(full["question"] == 3) & (full["outcome"] == outcome)]
-    cells = _cells(rows)
+    cells = dict(iter(rows.groupby(_cells(rows), sort=False)))
     figure, axes = panels(
         len(cells),
         2,
-        titles=_titles(cells),
+        titles=list(cells),
         size=(4.2, 3.2),
         xlabel="mean rank over tables (1: best)",
         sharey=False,
     )
-    for ax, cell in zip(axes, cells, strict=True):
-        part = _of(rows, cell)
+    for ax, part in zip(axes, cells.values(), strict=True):
         ranks = part[part["quantity"] == "rank"].sort_values("estimate", kind="stable")
         width = part.loc[part["quantity"] == "critical difference", "estimate"].item()
         values = ranks["estimate"].tolist()
@@ -135,7 +121,7 @@ def figure_of_ranks(
 
 
 def _figure_of_series(
-    layers: tuple[Frames, Sequence[Mapping[str, Any]]],
+    layers: tuple[Frames, Styles],
     keys: tuple[str, str, str],
     order: tuple[Sequence[Any], Sequence[Any], Sequence[Any]],
     words: Mapping[Any, str],
@@ -234,23 +220,16 @@ def figure_of_sigmas(estimates: pd.DataFrame, reference: pd.DataFrame | None = N
     )
 
 
-def _cell_names(rows: pd.DataFrame) -> list[str]:
-    pairs = zip(rows["pool"], rows["size"], strict=True)
-    return [f"{pool}, {size} people" for pool, size in pairs]
-
-
 def figure_of_power(estimates: pd.DataFrame) -> Figure:
     """Draw the smallest difference that 80% of simulated studies tell, over cohorts a table."""
-    figure, axes = panels(
-        1,
-        size=(5.0, 3.2),
-        xlabel="cohorts a table",
-        ylabel="smallest difference told",
-    )
-    rows = estimates[estimates["quantity"] == "detected"]
-    for number, (spread, part) in enumerate(rows.groupby("spread")):
-        label = f"spread between tables {spread:g}"
-        points(axes[0], part, part["n_cohorts"], series=number, label=label, linestyle="-")
+    spreads = pd.unique(estimates["spread"])
+    series = {
+        f"spread between tables {one:g}": {"spread": one, "quantity": "detected"}
+        for one in sorted(spreads)
+    }
+    how: dict[str, Any] = {"xlabel": "cohorts a table", "ylabel": "smallest difference told"}
+    frames = (estimates, None)
+    figure, axes = lines(frames, "n_cohorts", {"": series}, line="-", size=(5.0, 3.2), **how)
     axes[0].axhline(MARGIN, color="grey", linestyle="--", linewidth=0.8)
     axes[0].set_ylim(bottom=0)
     return finished(figure, legend_columns=2)
@@ -500,8 +479,7 @@ def when_in_words(estimates: pd.DataFrame) -> str:
 def sigmas_in_words(estimates: pd.DataFrame) -> str:
     """Say which σ suited most tables, and what the others lose, in the primary cell."""
     pool, size = PRIMARY
-    rows = estimates[(estimates["question"] == 5) & (estimates["outcome"] == MAIN)]
-    rows = _of(rows, PRIMARY)
+    rows = at(estimates, question=5, outcome=MAIN, pool=pool, size=size)
     best = rows[rows["quantity"] == "best in"].set_index("rule")["estimate"]
     loss = rows[rows["quantity"] == "loss"].set_index("rule")
     top = str(best.idxmax())

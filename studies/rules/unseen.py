@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,9 +67,9 @@ def compare(
     n_jobs: int | None = None,
 ) -> pd.DataFrame:
     """Run the comparison on tables; one row a table and outcome."""
-    settings = RulesSettings(n_candidates=100, seed=seed)
+    told = RulesSettings(n_candidates=100, seed=seed)
     rows = run_blocks(
-        _Block(tables, size, pool, settings),
+        partial(_cohort, tables=tables, size=size, pool=pool, told=told),
         [(name, number) for name in tables for number in range(n_cohorts)],
         study="unseen",
         settings={},
@@ -77,18 +78,12 @@ def compare(
     return per_table(summarise(rows))
 
 
-class _Block:
-    """One cohort of one table; tables that are no settings come with it."""
-
-    def __init__(
-        self, tables: dict[str, Coded], size: int, pool: str, settings: RulesSettings
-    ) -> None:
-        self.tables, self.told = tables, (size, pool, settings)
-
-    def __call__(self, key: tuple[str, int]) -> pd.DataFrame:
-        name, number = key
-        size, pool, settings = self.told
-        return cohort_rows(self.tables[name], name, size, pool, [number], settings)
+def _cohort(
+    key: tuple[str, int], *, tables: dict[str, Coded], size: int, pool: str, told: RulesSettings
+) -> pd.DataFrame:
+    """Compute one cohort of one table; tables that are no settings come with it."""
+    name, number = key
+    return cohort_rows(tables[name], name, size, pool, [number], told)
 
 
 def where_it_lies(found: pd.DataFrame, committed: pd.DataFrame | None) -> pd.DataFrame:

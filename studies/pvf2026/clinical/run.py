@@ -316,19 +316,9 @@ def _make_split(
 ) -> Problem:
     y = cohort.y
     X = _scaled(cohort, train, settings)
-    X_train = X[train].astype(np.float32)  # as every tree would itself
     size = round(settings["subsample"] * len(train))
-    trees, n_redrawn = [], 0
-    for _ in range(settings["n_candidates"]):
-        rows = rng.choice(len(train), size, replace=False)
-        while y[train[rows]].all() or not y[train[rows]].any():
-            rows = rng.choice(len(train), size, replace=False)
-            n_redrawn += 1
-        tree = DecisionTreeClassifier(
-            max_depth=settings["max_depth"], random_state=int(rng.integers(2**31))
-        )
-        with config_context(skip_parameter_validation=True):
-            trees.append(tree.fit(X_train[rows], y[train[rows]], check_input=False))
+    how = settings["n_candidates"], size, settings["max_depth"]
+    trees, _, n_redrawn = grow_trees(X[train], y[train], *how, rng)
     return Problem(
         X[validation],
         y[validation],
@@ -338,6 +328,34 @@ def _make_split(
         float(y[external].mean()),
         _category_changes(X, train, cohort.kinds, settings),
     )
+
+
+def grow_trees(
+    X: NDArray[np.float64],
+    y: NDArray[np.bool_],
+    n_trees: int,
+    size: int,
+    max_depth: int,
+    rng: np.random.Generator,
+) -> tuple[list[DecisionTreeClassifier], NDArray[np.bool_], int]:
+    """Grow trees, each on a subsample of its own; one of a single class is drawn again.
+
+    Returned are also who grew each tree, (n_trees, n_samples), and how often rows were drawn again.
+    """
+    X = X.astype(np.float32)  # as every tree would itself
+    grew, trees, n_redrawn = np.zeros((n_trees, len(y)), dtype=bool), [], 0
+    with config_context(skip_parameter_validation=True):
+        for mine in grew:
+            rows = rng.choice(len(y), size, replace=False)
+            while y[rows].all() or not y[rows].any():
+                rows = rng.choice(len(y), size, replace=False)
+                n_redrawn += 1
+            mine[rows] = True
+            tree = DecisionTreeClassifier(
+                max_depth=max_depth, random_state=int(rng.integers(2**31))
+            )
+            trees.append(tree.fit(X[rows], y[rows], check_input=False))
+    return trees, grew, n_redrawn
 
 
 def _scaled(

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from studies.kit.claims import claims, parts_of
-from studies.kit.estimates import agrees
+from studies.kit.estimates import agrees, holm
 from studies.kit.verdicts import judge_parts
 from studies.pvf2026.synthetic import COST, GAPS, LOSSES, cost, explanations, label_noise
 from studies.pvf2026.synthetic import run as synthetic
@@ -78,7 +78,7 @@ def test_differences_are_of_the_paired_counts(whole, rows):
 def test_holm_is_bonferroni_for_the_smallest_and_never_decreases():
     """Corrected p-values: n p for the smallest, then n-1, and so on, made monotone."""
     p = pd.Series([0.01, 0.04, 0.001, 0.02], index=list("abcd"))
-    corrected = synthetic_report._holm(p)
+    corrected = holm(p)
     assert corrected.to_dict() == pytest.approx({"c": 0.004, "a": 0.03, "d": 0.04, "b": 0.04})
 
 

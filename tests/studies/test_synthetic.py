@@ -3,6 +3,7 @@
 import itertools
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -33,6 +34,7 @@ from studies.pvf2026.synthetic.run import (
     class_sizes,
     configuration_key,
     draw_repetition,
+    estimate_sweep,
     run_sweep,
 )
 
@@ -887,3 +889,20 @@ def test_wrong_arguments_are_named(change, error, message):
     """Each wrong argument is named before anything runs."""
     with pytest.raises(error, match=message):
         run_sweep(**(SMALL | change))
+
+
+def test_estimate_scales_with_the_sweep():
+    """The probe's estimate counts all data sets, is linear in them, and sees costlier settings."""
+    grid = {"n_samples": [50, 100], "mus": [0.9, 1.5], "sigmas": [1e-6]}
+    short = estimate_sweep(**grid, n_repetitions=100)
+    assert (short.n_datasets, short.n_probed, short.n_workers) == (400, 80, 1)
+    assert short.seconds == pytest.approx(400 * short.seconds_per_dataset)
+    two = estimate_sweep(**grid, n_repetitions=5000, n_jobs=2)
+    assert two.n_workers == 2
+    assert two.seconds == pytest.approx(20_000 * two.seconds_per_dataset / 2)
+    costly = estimate_sweep(**grid, n_repetitions=100, n_probe=5, draw_noise=True)
+    assert costly.seconds > 10 * short.seconds
+    text = (
+        r"20,000 data sets take about [\d.]+ (s|min \d+ s) on 2 workers \(\d+ µs each, .* of 80\)"
+    )
+    assert re.fullmatch(text, str(two))

@@ -78,8 +78,8 @@ def test_differences_are_of_the_paired_counts(whole, rows):
 def test_holm_is_bonferroni_for_the_smallest_and_never_decreases():
     """Corrected p-values: n p for the smallest, then n-1, and so on, made monotone."""
     p = pd.Series([0.01, 0.04, 0.001, 0.02], index=list("abcd"))
-    corrected = holm(p)
-    assert corrected.to_dict() == pytest.approx({"c": 0.004, "a": 0.03, "d": 0.04, "b": 0.04})
+    corrected = dict(zip(p.index, holm(p), strict=True))
+    assert corrected == pytest.approx({"c": 0.004, "a": 0.03, "d": 0.04, "b": 0.04})
 
 
 def test_group_means_have_the_error_of_independent_configurations():

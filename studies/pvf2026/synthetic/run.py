@@ -18,15 +18,18 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from pvf.metrics import intervention_efficiency_counts
+from studies.kit.results import duration
 from studies.kit.study import Settings, Study, setting
 from studies.pvf2026.synthetic import kernel, show
 from studies.pvf2026.synthetic.grid import (
@@ -487,3 +490,68 @@ def pair_margins(models: NDArray[np.float64], X: NDArray[np.float64]) -> NDArray
     """Return the margins of a repetition's ten models on samples, (n_models, n_samples)."""
     columns = np.array([[int(name[1:]) - 1 for name in pair] for pair in PAIRS])
     return models[:, :1] + np.einsum("qj,nqj->qn", models[:, 1:], X[:, columns])
+
+
+# --- time ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SweepEstimate:
+    """Time that a sweep would take, from a probe.
+
+    Parameters
+    ----------
+    n_datasets : int
+        Data sets of the whole sweep.
+    n_probed : int
+        Data sets of the probe.
+    seconds_per_dataset : float
+        Mean time for one data set on one worker.
+    n_workers : int
+        Workers.
+    """
+
+    n_datasets: int
+    n_probed: int
+    seconds_per_dataset: float
+    n_workers: int
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the whole sweep, if all workers are busy throughout."""
+        return self.n_datasets * self.seconds_per_dataset / self.n_workers
+
+    def __str__(self) -> str:
+        workers = "1 worker" if self.n_workers == 1 else f"{self.n_workers} workers"
+        return (
+            f"{self.n_datasets:,} data sets take about {duration(self.seconds)} on {workers} "
+            f"({self.seconds_per_dataset * 1e6:.0f} µs each, from a probe of {self.n_probed:,})"
+        )
+
+
+def estimate_sweep(
+    *, n_jobs: int | None = None, n_probe: int = 20, **settings: Any
+) -> SweepEstimate:
+    """Estimate how long a sweep takes, by running a few repetitions of each configuration.
+
+    Examples
+    --------
+    >>> estimate = estimate_sweep(n_samples=[50], mus=[1.5], n_repetitions=5000)
+    >>> estimate.n_datasets, estimate.n_probed, 0 < estimate.seconds < 3600
+    (30000, 120, True)
+    """
+    wanted = SweepSettings.full(**settings)
+    probe = replace(wanted, n_repetitions=n_probe, block_size=n_probe)
+    blocks = blocks_of(probe)
+    for n in wanted.n_samples:  # compile, make the tables
+        best_sets((n, *blocks[0][1:3], 0, 1), probe)
+    start = time.perf_counter()
+    for block in blocks:
+        best_sets(block, probe)
+    elapsed = time.perf_counter() - start
+    return SweepEstimate(
+        n_datasets=len(blocks) * wanted.n_repetitions,
+        n_probed=len(blocks) * n_probe,
+        seconds_per_dataset=elapsed / (len(blocks) * n_probe),
+        n_workers=joblib.effective_n_jobs(n_jobs),
+    )

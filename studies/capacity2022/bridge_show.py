@@ -14,15 +14,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from pvf._types import Array, Flags, Indices
 from studies.capacity2022.bridge import N_CAPACITIES, N_DISTANCES, PROBLEMS
 from studies.capacity2022.show import together
 from studies.kit.dots import Columns, Frames, changed, dot_rows, lines
 from studies.kit.estimates import mean_estimates, single_run_range
 from studies.kit.show import finished
-
-Array = NDArray[np.float64]
 
 #: The tolerance that the chapter shows.
 EPSILON = 0.1
@@ -147,7 +145,7 @@ def error_shares(patients: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def weighted_auc(predictor: Array, outcome: NDArray[np.bool_], weights: Array) -> Array:
+def weighted_auc(predictor: Array, outcome: Flags, weights: Array) -> Array:
     """Return the area under the ROC curve of one predictor under many sets of weights, each a row.
 
     It is the chance that a positive has the larger value than a negative, equal values counting
@@ -164,9 +162,7 @@ def weighted_auc(predictor: Array, outcome: NDArray[np.bool_], weights: Array) -
     return np.divide(found, pairs, out=np.full(len(found), np.nan), where=pairs > 0)
 
 
-def _auc_of_units(
-    predictor: Array, outcome: NDArray[np.bool_], unit: NDArray[np.intp], weights: Array
-) -> Array:
+def _auc_of_units(predictor: Array, outcome: Flags, unit: Indices, weights: Array) -> Array:
     return weighted_auc(predictor, outcome, weights[:, unit])
 
 

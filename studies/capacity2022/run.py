@@ -21,6 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import StandardScaler
 
+from pvf._types import Array
 from pvf.multiplicity import (
     ambiguity,
     capacity_tail,
@@ -34,7 +35,6 @@ from studies.data.datasets import load_adult, load_compas
 from studies.kit.estimates import mean_estimates
 from studies.kit.study import Settings, setting
 
-Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
 #: Rashomon parameters of Fig. 3.

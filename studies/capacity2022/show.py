@@ -9,17 +9,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from pvf import plotting
+from pvf._types import Array
 from pvf.multiplicity import rashomon_capacity
 from studies.capacity2022.run import QUANTILES
 from studies.capacity2022.searches import WAYS
 from studies.kit.dots import Frames, at, changed, dot_rows, series
 from studies.kit.results import results_folder
 from studies.kit.show import MARKERS, finished, panels, points
-
-Array = NDArray[np.float64]
 
 _DATASETS = {"adult": "Adult", "compas": "COMPAS"}
 _WAYS = {

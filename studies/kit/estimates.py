@@ -15,6 +15,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from pvf._types import Array
+
 #: Columns of a frame of estimates, behind its keys.
 SCHEMA = ("quantity", "estimate", "low", "high", "n", "unit")
 
@@ -104,7 +106,7 @@ def mean_estimates(
     ).reset_index()
 
 
-def holm(p_values: ArrayLike) -> NDArray[np.float64]:
+def holm(p_values: ArrayLike) -> Array:
     """Return p-values adjusted by Holm's method; NaN stays NaN."""
     p = np.asarray(p_values, dtype=float)
     known = np.flatnonzero(~np.isnan(p))

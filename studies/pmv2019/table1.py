@@ -34,6 +34,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
+from pvf._types import Array
 from pvf.pmv import (
     PAPER_NOISE_LEVELS,
     flip_labels,
@@ -139,12 +140,8 @@ CLOSEST = TableSetting(scaled=False, folds="in order", tree_depth=10, forest_dep
 
 
 def comparison_data(
-    distribution: str,
-    *,
-    noise: float = 0.0,
-    n_samples: int = 100,
-    seed: int | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    distribution: str, *, noise: float = 0.0, n_samples: int = 100, seed: int | None = None
+) -> tuple[Array, NDArray[np.int64]]:
     """Make one data set of scikit-learn's classifier comparison, by its seed or another."""
     if distribution not in DISTRIBUTIONS:
         raise ValueError(f"distribution must be one of {DISTRIBUTIONS}, got {distribution!r}.")
@@ -183,7 +180,7 @@ def comparison_classifier(model: str, option: int | str | None = None) -> Any:
 
 def fresh_data(
     distribution: str, *, noise: float, n_samples: int, n_fresh: int, key: np.random.SeedSequence
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[Array, NDArray[np.int64], Array, NDArray[np.int64]]:
     """Draw a data set of the comparison, and fresh data of the same distribution."""
     first, second = (int(state) for state in key.generate_state(2) % 2**31)
     if distribution == "linear":  # every seed has clusters of its own
@@ -286,7 +283,7 @@ def part_of_table(block: tuple[Any, ...], n_repeats: int, seed: int) -> pd.DataF
 
 def cells(
     data: Sequence[Any], seed: int
-) -> Iterator[tuple[str, float, NDArray[np.float64], NDArray[np.int64], np.random.SeedSequence]]:
+) -> Iterator[tuple[str, float, Array, NDArray[np.int64], np.random.SeedSequence]]:
     """Yield each data set of the table, with a key that all models share."""
     n_samples, noise_kind, scaled = data
     for (i, distribution), (j, noise) in product(enumerate(DISTRIBUTIONS), enumerate(NOISES)):
@@ -301,7 +298,7 @@ def cells(
 
 def _slopes(
     estimator: Any, X: Any, y: Any, flips: str, n_repeats: int, key: np.random.SeedSequence
-) -> NDArray[np.float64]:
+) -> Array:
     """Return the slopes of several runs, under the library's flips or others."""
     levels = PAPER_NOISE_LEVELS
     if flips == "by class":
@@ -349,7 +346,7 @@ def fold_scores(
 # --- tables --------------------------------------------------------------------------------------
 
 
-def _summary(name: str, values: NDArray[np.float64]) -> dict[str, float]:
+def _summary(name: str, values: Array) -> dict[str, float]:
     """Return the mean, and the interval in which one more value is expected (95%)."""
     mean, half_width = float(values.mean()), 0.0
     if values.size > 1:

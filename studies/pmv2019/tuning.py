@@ -24,6 +24,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from pvf._types import Array
 from pvf.pmv import (
     PAPER_NOISE_LEVELS,
     flip_labels,
@@ -64,11 +65,11 @@ LEARNERS: dict[str, Any] = {
 class TuningData(NamedTuple):
     """Features as numbers, and labels."""
 
-    X: NDArray[np.float64]
+    X: Array
     y: NDArray[np.int64]
 
 
-def as_numbers(X: pd.DataFrame) -> NDArray[np.float64]:
+def as_numbers(X: pd.DataFrame) -> Array:
     """Code categories by their order, or by the alphabet where they have none; missing is -1."""
     columns = [
         X[name] if pd.api.types.is_numeric_dtype(X[name]) else X[name].astype("category").cat.codes
@@ -181,9 +182,7 @@ def depth_block(key: tuple[str, int], settings: TuningSettings) -> pd.DataFrame:
     return pd.DataFrame(found).round(6)
 
 
-def nested_accuracies(
-    tree: DecisionTreeClassifier, X: Any, y: Any, depths: Sequence[int]
-) -> NDArray[np.float64]:
+def nested_accuracies(tree: DecisionTreeClassifier, X: Any, y: Any, depths: Sequence[int]) -> Array:
     """Return the accuracies of the tops of a fitted tree, cut at some depths.
 
     Examples
@@ -328,7 +327,7 @@ def _levels(table: pd.DataFrame) -> list[float]:
     return [float(name[3:]) for name in table if name.startswith("at ")]
 
 
-def slopes(table: pd.DataFrame, levels: Sequence[float] | None = None) -> NDArray[np.float64]:
+def slopes(table: pd.DataFrame, levels: Sequence[float] | None = None) -> Array:
     """Fit the absolute slope of each row, from all noise levels or from some.
 
     Slopes that differ by rounding alone are equal.
@@ -348,7 +347,7 @@ def picked_sizes(table: pd.DataFrame, levels: Sequence[float] | None = None) -> 
     return found.loc[found.groupby("repeat")["slope"].idxmax(), "size"].to_numpy()
 
 
-def largest_residuals(table: pd.DataFrame) -> NDArray[np.float64]:
+def largest_residuals(table: pd.DataFrame) -> Array:
     """Return how far each row's curve leaves its fitted line, in accuracy."""
     levels = _levels(table)
     values = table[[f"at {level:g}" for level in levels]].to_numpy()

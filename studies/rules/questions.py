@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from pvf._types import Array
 from pvf.rules import SIGMAS
 from studies.data.keel import MEDICAL
 from studies.kit.estimates import Interval, holm, t_interval
@@ -218,7 +219,7 @@ def _when(cells: pd.DataFrame, n_resamples: int = 999) -> Iterator[dict[str, Any
             yield _row(4, (pool, 0, outcome), "pvf_0.3", "holdout", quantity, interval)
 
 
-def _solved(weights: NDArray, left: NDArray, right: NDArray) -> NDArray[np.float64]:
+def _solved(weights: NDArray, left: NDArray, right: NDArray) -> Array:
     """Return the least-squares slopes of weighted tables, the shortest where there are many."""
     sides = np.tensordot(weights, left, 1), np.tensordot(weights, right, 1)
     inverse = np.linalg.pinv(sides[0], rcond=1e-10, hermitian=True)

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv
 
+from pvf._types import Array, Flags
 from pvf.exact import counts_law
 from pvf.validation import is_tied_best
 from studies.kit.dots import changed, lines
@@ -44,9 +44,7 @@ class ManySetsSettings(Settings):
     seed: int = setting(20261127, "seed of all repetitions", low=0)
 
 
-def laws_of_scores(
-    flags: NDArray[np.float64], is_case: NDArray[np.bool_], n_replicas: int, *places: int
-) -> list[NDArray[np.float64]]:
+def laws_of_scores(flags: Array, is_case: Flags, n_replicas: int, *places: int) -> list[Array]:
     """Return the cdf of every tree's score on one set, for each metric on a grid of its scores.
 
     Parameters
@@ -80,7 +78,7 @@ def laws_of_scores(
     return found
 
 
-def choices_of_few_sets(cdf: NDArray[np.float64], n_sets: int) -> NDArray[np.float64]:
+def choices_of_few_sets(cdf: Array, n_sets: int) -> Array:
     """Return how likely each tree is chosen by the lower quartile of its own ``n_sets`` scores.
 
     Of trees that tie the first is taken.

@@ -38,6 +38,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pvf import counts
 from pvf._blocks import perturbed_counts
+from pvf._types import Array, Flags, Indices
 from pvf.perturbation import GaussianNoise, Mechanism, NominalFlip, OrdinalShift, Perturbation
 from pvf.validation import is_tied_best, set_seed
 from studies.data import datasets
@@ -150,9 +151,9 @@ def run_experiment(dataset: str = "breast-cancer", **changed: Any) -> pd.DataFra
 class Problem(NamedTuple):
     """One selection problem: a validation part, candidates, and how good each truly is."""
 
-    X_validation: NDArray[np.float64]
-    y_validation: NDArray[np.bool_]
-    external: NDArray[np.float64]  # (n_metrics, n_candidates)
+    X_validation: Array
+    y_validation: Flags
+    external: Array  # (n_metrics, n_candidates)
     trees: list[DecisionTreeClassifier]
     n_redrawn: int
     prevalence: float = np.nan  # among the external patients
@@ -164,8 +165,8 @@ class Problem(NamedTuple):
 class Cohort(NamedTuple):
     """All patients of a data set."""
 
-    X: NDArray[np.float64]
-    y: NDArray[np.bool_]
+    X: Array
+    y: Flags
     kinds: tuple[datasets.Kind, ...]  # of each column
 
 
@@ -196,9 +197,9 @@ class Split(NamedTuple):
 
     subset: int
     split: int
-    train: NDArray[np.intp]
-    validation: NDArray[np.intp]
-    external: NDArray[np.intp]
+    train: Indices
+    validation: Indices
+    external: Indices
     problem: Problem
     n_redrawn_partitions: int
 
@@ -272,8 +273,8 @@ def one_repetition(block: int, given: Experiment) -> pd.DataFrame:
 
 
 def _subsets(
-    y: NDArray[np.bool_], rng: np.random.Generator, settings: Mapping[str, Any]
-) -> tuple[list[NDArray[np.intp]], int]:
+    y: Flags, rng: np.random.Generator, settings: Mapping[str, Any]
+) -> tuple[list[Indices], int]:
     """Return disjoint subsets, and how often they were drawn again.
 
     Every subset needs a case and a control for each of its validation parts.
@@ -295,8 +296,8 @@ def _subsets(
 
 
 def _stratified_subsets(
-    y: NDArray[np.bool_], rng: np.random.Generator, size: int, n_subsets: int
-) -> list[NDArray[np.intp]]:
+    y: Flags, rng: np.random.Generator, size: int, n_subsets: int
+) -> list[Indices]:
     left, parts = np.arange(len(y)), []
     for _ in range(n_subsets):
         splitter = StratifiedShuffleSplit(1, train_size=size, random_state=int(rng.integers(2**31)))
@@ -308,9 +309,9 @@ def _stratified_subsets(
 
 def _make_split(
     cohort: Cohort,
-    train: NDArray[np.intp],
-    validation: NDArray[np.intp],
-    external: NDArray[np.intp],
+    train: Indices,
+    validation: Indices,
+    external: Indices,
     rng: np.random.Generator,
     settings: Mapping[str, Any],
 ) -> Problem:
@@ -331,13 +332,8 @@ def _make_split(
 
 
 def grow_trees(
-    X: NDArray[np.float64],
-    y: NDArray[np.bool_],
-    n_trees: int,
-    size: int,
-    max_depth: int,
-    rng: np.random.Generator,
-) -> tuple[list[DecisionTreeClassifier], NDArray[np.bool_], int]:
+    X: Array, y: Flags, n_trees: int, size: int, max_depth: int, rng: np.random.Generator
+) -> tuple[list[DecisionTreeClassifier], Flags, int]:
     """Grow trees, each on a subsample of its own; one of a single class is drawn again.
 
     Returned are also who grew each tree, (n_trees, n_samples), and how often rows were drawn again.
@@ -358,9 +354,7 @@ def grow_trees(
     return trees, grew, n_redrawn
 
 
-def _scaled(
-    cohort: Cohort, train: NDArray[np.intp], settings: Mapping[str, Any]
-) -> NDArray[np.float64]:
+def _scaled(cohort: Cohort, train: Indices, settings: Mapping[str, Any]) -> Array:
     """Return all patients' features, imputed and scaled."""
     X = cohort.X
     if settings.get("missing") == "knn-inside":
@@ -371,18 +365,16 @@ def _scaled(
     scaling = settings.get("scaling", "train")
     if scaling == "none":
         return X
-    scaled: NDArray[np.float64] = (
-        StandardScaler().fit(X[train] if scaling == "train" else X).transform(X)
-    )
+    scaled: Array = StandardScaler().fit(X[train] if scaling == "train" else X).transform(X)
     return scaled
 
 
-def outcomes(settings: Mapping[str, Any]) -> NDArray[np.bool_]:
+def outcomes(settings: Mapping[str, Any]) -> Flags:
     """Return who of all patients is a case; the order is that of `scaled_features`."""
     return _cohort_of(settings).y
 
 
-def scaled_features(train: NDArray[np.intp], settings: Mapping[str, Any]) -> NDArray[np.float64]:
+def scaled_features(train: Indices, settings: Mapping[str, Any]) -> Array:
     """Return all patients' features as the candidates of a split see them.
 
     Parameters
@@ -399,17 +391,14 @@ def scaled_features(train: NDArray[np.intp], settings: Mapping[str, Any]) -> NDA
     return _scaled(_cohort_of(settings), train, settings)
 
 
-def tree_scores(trees: Sequence[Any], X: NDArray[np.float64]) -> NDArray[np.float64]:
+def tree_scores(trees: Sequence[Any], X: Array) -> Array:
     """Return each tree's probability of a case, (n_trees, n_patients)."""
     X = X.astype(np.float32)  # as every tree would itself
     return np.array([tree.predict_proba(X, check_input=False)[:, 1] for tree in trees])
 
 
 def _category_changes(
-    X: NDArray[np.float64],
-    train: NDArray[np.intp],
-    kinds: Sequence[str],
-    settings: Mapping[str, Any],
+    X: Array, train: Indices, kinds: Sequence[str], settings: Mapping[str, Any]
 ) -> dict[int, NominalFlip | OrdinalShift | None]:
     """Return the mechanism of each nominal and ordinal column, with the whole table's levels."""
     if not settings.get("mixed", True):
@@ -459,20 +448,20 @@ def judge(problem: Problem, key: tuple[int, ...], settings: dict[str, Any]) -> p
     return pd.DataFrame(rows).assign(prevalence=problem.prevalence, n_redrawn=problem.n_redrawn)
 
 
-def _rounded(scores: NDArray, settings: Mapping[str, Any]) -> NDArray[np.float64]:
+def _rounded(scores: NDArray, settings: Mapping[str, Any]) -> Array:
     """Return scores as they are, or with the digits that the settings ask for."""
     digits = settings.get("digits", -1)
     return scores if digits < 0 else np.round(scores, digits)
 
 
-def validation_scores(problem: Problem) -> NDArray[np.float64]:
+def validation_scores(problem: Problem) -> Array:
     """Return the traditional criterion, of shape (n_metrics, n_candidates)."""
     return _plain_scores(problem.trees, problem.X_validation, problem.y_validation)
 
 
 def best_by_pvf(
     problem: Problem, key: tuple[int, ...], settings: Mapping[str, Any]
-) -> Iterator[tuple[float, NDArray[np.bool_]]]:
+) -> Iterator[tuple[float, Flags]]:
     """Mark PVF's best candidates at every σ.
 
     Parameters
@@ -503,13 +492,13 @@ def best_by_pvf(
         )
 
 
-def _expected(tied: NDArray[np.bool_], external: NDArray[np.float64], rule: str) -> float:
+def _expected(tied: Flags, external: Array, rule: str) -> float:
     """Return what a method's choice among its tied candidates is worth on average."""
     values = external[tied]
     return float(values[END_RULES[rule]] if rule in END_RULES else values.mean())
 
 
-def scores_from_counts(tp: NDArray, fp: NDArray, n_pos: float, n_neg: float) -> NDArray[np.float64]:
+def scores_from_counts(tp: NDArray, fp: NDArray, n_pos: float, n_neg: float) -> Array:
     """Return every metric of `METRICS`, stacked along a new first axis."""
     efficiencies = [
         counts.intervention_efficiency(tp, fp, n_pos, n_neg, gamma) for gamma in CAPACITIES
@@ -517,9 +506,7 @@ def scores_from_counts(tp: NDArray, fp: NDArray, n_pos: float, n_neg: float) -> 
     return np.stack([*efficiencies, counts.f1(tp, fp, n_pos, n_neg)])
 
 
-def _plain_scores(
-    trees: Sequence[DecisionTreeClassifier], X: NDArray[np.float64], y: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+def _plain_scores(trees: Sequence[DecisionTreeClassifier], X: Array, y: Flags) -> Array:
     """Return scores of shape (n_metrics, n_candidates) on a set as it is."""
     X = X.astype(np.float32)
     flagged = np.array([tree.predict(X, check_input=False) for tree in trees])
@@ -583,10 +570,10 @@ def _separate_counts(
 
 def flag_probability(
     trees: Sequence[DecisionTreeClassifier],
-    X: NDArray[np.float64],
+    X: Array,
     sigma: float,
     categories: Mapping[int, NominalFlip | OrdinalShift | None] = MappingProxyType({}),
-) -> NDArray[np.float64]:
+) -> Array:
     r"""Return the probability that a tree flags a perturbed sample.
 
     A leaf that says "case" is a box, an interval :math:`(a_f, b_f]` for each feature f on its
@@ -629,7 +616,7 @@ class _Boxes:
     def __init__(
         self,
         trees: Sequence[DecisionTreeClassifier],
-        X: NDArray[np.float64],
+        X: Array,
         categories: Mapping[int, NominalFlip | OrdinalShift | None],
     ) -> None:
         self.shape = (len(trees), len(X))
@@ -651,7 +638,7 @@ class _Boxes:
         self.to_low = low[self.noisy][:, None] - values
         self.to_high = high[self.noisy][:, None] - values
 
-    def flag_probability(self, sigma: float) -> NDArray[np.float64]:
+    def flag_probability(self, sigma: float) -> Array:
         """Return the probability that each tree flags each sample."""
         probability = np.zeros(self.shape)
         probability[self.certain] = 1.0
@@ -663,11 +650,8 @@ class _Boxes:
 
 
 def _level_probability(
-    change: NominalFlip | OrdinalShift | None,
-    column: NDArray[np.float64],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    change: NominalFlip | OrdinalShift | None, column: Array, low: Array, high: Array
+) -> Array:
     """Return the probability that a changed category lies in ``(low, high]``.
 
     The shape is (n_intervals, n_samples).
@@ -702,9 +686,7 @@ def _case_boxes(tree: DecisionTreeClassifier) -> list[dict[int, tuple[float, flo
     return boxes
 
 
-def _outcome(
-    pvf: NDArray[np.bool_], traditional: NDArray[np.bool_], external: NDArray[np.float64], rule: str
-) -> dict[str, float]:
+def _outcome(pvf: Flags, traditional: Flags, external: Array, rule: str) -> dict[str, float]:
     """Compare the two methods' choices under a tie rule, given each one's best candidates."""
     a, b = np.flatnonzero(pvf), np.flatnonzero(traditional)
     counts = {"n_tied_pvf": len(a), "n_tied_traditional": len(b)}
@@ -724,9 +706,7 @@ def _outcome(
     }
 
 
-def _compare(
-    external: NDArray[np.float64], a: NDArray[np.intp], b: NDArray[np.intp]
-) -> NDArray[np.float64]:
+def _compare(external: Array, a: Indices, b: Indices) -> Array:
     """Return win, loss, tie and gain of choices uniform on ``a`` and ``b``, independently."""
     if not a.size or not b.size:
         return np.zeros(4)
@@ -735,9 +715,7 @@ def _compare(
     return np.array([win, loss, 1 - win - loss, difference.mean()])
 
 
-def _compare_shared(
-    external: NDArray[np.float64], a: NDArray[np.intp], b: NDArray[np.intp]
-) -> NDArray[np.float64]:
+def _compare_shared(external: Array, a: Indices, b: Indices) -> Array:
     """Return the same where one random order of the pool breaks both ties.
 
     Where the order's first member of the union lies in both sets, the choices agree; else it is

@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 from scipy.special import expit
 
+from pvf._types import Array, Flags
 from pvf.metrics import intervention_efficiency_counts, intervention_efficiency_score
 from pvf.validation import is_tied_best
 from studies.data.datasets import make_clusters
@@ -26,8 +26,6 @@ from studies.kit.study import Settings, Study, setting
 from studies.pvf2026.clinical import run as clinical
 from studies.pvf2026.synthetic import run as synthetic
 
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 #: Scores of all candidates and who is a case, in the validation part and among external people.
 Scored = tuple[Array, Flags, Array, Flags]
 

@@ -33,7 +33,7 @@ from IPython.display import Markdown
 from myst_nb import glue
 
 from book.tools.figures import keep_data
-from studies.kit.dots import at
+from studies.kit.dots import Frames, at
 from studies.kit.show import provenance_table, show, text_table
 from studies.pvf2026.clinical import BREAST, estimate
 from studies.pvf2026.clinical import show as clinical_report
@@ -72,7 +72,7 @@ run.figure("fig-breast-leads")
 # %% mystnb={"figure": {"name": "fig-breast-reached", "caption": "Of a hundred patients ten can be treated: how many of these are cases, for trees chosen in different ways, at σ = 0.3. Means over repetitions with 95% t intervals."}, "image": {"alt": "Five rows of ten places. Patients taken at random fill less than four, a tree taken at random and both chosen trees nearly all, the best tree all."}}
 from studies.pvf2026.clinical import REACHED
 
-REACHED.figures["fig-breast-reached"](REACHED.reference, None)
+REACHED.figures["fig-breast-reached"](Frames(REACHED.reference))
 
 # %% [markdown]
 # ## In code

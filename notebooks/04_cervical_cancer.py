@@ -34,7 +34,7 @@ from IPython.display import Markdown
 from myst_nb import glue
 
 from book.tools.figures import keep_data
-from studies.kit.dots import at
+from studies.kit.dots import Frames, at
 from studies.kit.show import provenance_table, show, text_table
 from studies.pvf2026.clinical import CERVICAL
 from studies.pvf2026.clinical import show as clinical_report
@@ -71,7 +71,7 @@ run.figure("fig-cervical-leads")
 # %% mystnb={"figure": {"name": "fig-cervical-reached", "caption": "Of a hundred patients ten can be treated: how many of these are cases, for trees chosen in different ways, at σ = 0.01. Means over the full repetitions with 95% t intervals."}, "image": {"alt": "Five rows of ten places. About one place is filled in the first four rows, somewhat more for the best tree."}}
 from studies.pvf2026.clinical import REACHED
 
-REACHED.figures["fig-cervical-reached"](REACHED.reference, None)
+REACHED.figures["fig-cervical-reached"](Frames(REACHED.reference))
 
 # %% [markdown]
 # ## In code

@@ -196,8 +196,7 @@ def _of_problems(
     frames: Frames, key: str, shown: Mapping[str, Mapping[str, Any]], **options: Any
 ) -> tuple[Figure, list[Axes]]:
     """Draw one panel for each problem that a run has."""
-    run = frames[0]
-    problems = [] if run is None else [name for name in PROBLEMS if name in set(run["problem"])]
+    problems = [name for name in PROBLEMS if name in set(frames.run["problem"])]
     columns = {
         problem: {label: {**where, "problem": problem} for label, where in shown.items()}
         for problem in problems
@@ -205,11 +204,11 @@ def _of_problems(
     return lines(frames, key, columns, **options)
 
 
-def conflicts(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def conflicts(frames: Frames) -> Figure:
     """Draw the capacity by class and by distance to the boundary, one panel a problem."""
     behind = N_DISTANCES + 1.5
     frames = changed(
-        (estimates, reference),
+        frames,
         lambda rows: rows.assign(at=rows["group"] + behind * (rows["grouping"] == "class")),
     )
     where = {"metric": "F1", "epsilon": EPSILON, "quantity": "capacity"}
@@ -228,11 +227,11 @@ def conflicts(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure
     return finished(figure)
 
 
-def errors(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def errors(frames: Frames) -> Figure:
     """Draw the share of errors by tenths of capacity, one panel a problem."""
     where = {"metric": "F1", "grouping": "capacity"}
     figure, axes = _of_problems(
-        changed((estimates, reference), lambda rows: rows[rows["group"] > 0]),
+        changed(frames, lambda rows: rows[rows["group"] > 0]),
         "group",
         {
             _ERRORS[error]: {**where, "quantity": error}
@@ -252,7 +251,7 @@ def errors(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
 _KEYS = ("problem", "metric")
 
 
-def in_decisions(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def in_decisions(frames: Frames) -> Figure:
     """Draw on whom members of the set decide differently: by class, and near and far."""
     groups = {"others": ("class", 0), "cases": ("class", 1)}
     groups |= {"nearest fifth": ("distance", 1), "farthest fifth": ("distance", N_DISTANCES)}
@@ -262,16 +261,16 @@ def in_decisions(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Fig
         for name, (grouping, group) in groups.items()
     }
     xlabel = "external patients with conflicting decisions (%)"
-    return _lying([estimates, reference], {"": shown}, xlabel, xlim=(0, 100), width=5.6)
+    return _lying(frames, {"": shown}, xlabel, xlim=(0, 100), width=5.6)
 
 
-def carried(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def carried(frames: Frames) -> Figure:
     """Draw the share of errors that the fifth of patients with the largest capacity carries."""
     where = {"grouping": "capacity", "group": 0}
     shown = {name: {**where, "quantity": error} for error, name in _ERRORS.items()}
     options = {"line": (20.0, "their share of the patients"), "xlim": (0, 100), "width": 5.6}
     xlabel = "errors carried by the fifth with the largest capacity (%)"
-    return _lying([estimates, reference], {"": shown}, xlabel, **options)
+    return _lying(frames, {"": shown}, xlabel, **options)
 
 
 def _lying(frames: Frames, columns: Columns, xlabel: str, **options: Any) -> Figure:
@@ -279,9 +278,7 @@ def _lying(frames: Frames, columns: Columns, xlabel: str, **options: Any) -> Fig
     return finished(dot_rows(frames, _KEYS, columns, xlabel, **options)[0], legend_columns=2)
 
 
-def ranks(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, beside: Sequence[Any] = ()
-) -> Figure:
+def ranks(frames: Frames, *, beside: Sequence[Any] = ()) -> Figure:
     """Draw where the two choices lie among near-best candidates and all, by two rules for ties."""
     near = f"within {EPSILON:.0%} of the best"
     titles = {
@@ -294,20 +291,18 @@ def ranks(
         title: {name: {"epsilon": e, "quantity": q + end} for name, q in methods.items()}
         for title, (e, end) in titles.items()
     }
-    frames = together(estimates, reference, beside)
+    frames = together(frames, beside)
     xlabel = "rank of the choice in the set: 0 in the middle, 1 at the edge"
     return _lying(frames, columns, xlabel, line=(0.5, "a member at random"), xlim=(0, 1))
 
 
-def separations(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, beside: Sequence[Any] = ()
-) -> Figure:
+def separations(frames: Frames, *, beside: Sequence[Any] = ()) -> Figure:
     """Draw the areas under the curve for both outcomes."""
     columns = {
         title: {name: {"quantity": f"{outcome}: {p}"} for p, name in _PREDICTORS.items()}
         for outcome, title in _OUTCOMES.items()
     }
-    frames = together(estimates, reference, beside)
+    frames = together(frames, beside)
     xlabel = "area under the ROC curve, over splits or data sets"
     options = {"line": (0.5, "tells nothing"), "xlim": (0, 1), "width": 4.1}
     return _lying(frames, columns, xlabel, **options)

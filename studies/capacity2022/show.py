@@ -69,14 +69,12 @@ def trained(estimates: pd.DataFrame) -> pd.DataFrame:
     return estimates[estimates["epochs"].isna() | (estimates["epochs"] == last)]
 
 
-def together(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, beside: Sequence[Any]
-) -> tuple[pd.DataFrame, pd.DataFrame | None]:
-    """Add the estimates of runs beside this one, and the references of those that could run."""
-    known = [] if reference is None else [reference]
-    known += [run.reference for run in beside if run.table is not None]
-    everything = pd.concat([estimates, *(run.estimates for run in beside)], ignore_index=True)
-    return everything, pd.concat(known, ignore_index=True) if known else None
+def together(frames: Frames, beside: Sequence[Any]) -> Frames:
+    """Add the estimates of runs beside this one, and the full ones of those that could run."""
+    full = [] if frames.full is None else [frames.full]
+    full += [run.reference for run in beside if run.table is not None]
+    everything = pd.concat([frames.run, *(run.estimates for run in beside)], ignore_index=True)
+    return Frames(everything, pd.concat(full, ignore_index=True) if full else None)
 
 
 # --- figures ------------------------------------------------------------------------------------
@@ -170,11 +168,9 @@ def _tails(frames: Frames, ways: Sequence[str], training: str) -> tuple[Figure, 
     return figure, axes
 
 
-def tails(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, beside: Sequence[Any] = ()
-) -> Figure:
+def tails(frames: Frames, *, beside: Sequence[Any] = ()) -> Figure:
     """Draw the mean capacity of the top 1% and 5% over epsilon, as the paper's Fig. 3 does."""
-    frames = together(estimates, reference, beside)
+    frames = together(frames, beside)
     return finished(_tails(frames, list(_PAIR), "standardised")[0], legend_columns=2)
 
 
@@ -184,10 +180,10 @@ def paper_tails() -> pd.DataFrame:
     return printed.melt(["dataset", "way", "epsilon"], var_name="quantity", value_name="estimate")
 
 
-def authors(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def authors(frames: Frames) -> Figure:
     """Draw the largest 1% and 5% over epsilon under the authors' condition, and the paper's."""
     ways, printed = ["seeds", "AWP"], paper_tails()
-    figure, axes = _tails((estimates, reference), ways, "authors")
+    figure, axes = _tails(frames, ways, "authors")
     for ax, dataset in zip(axes, _DATASETS, strict=True):
         for color, way in zip(plotting.PALETTE, ways, strict=False):
             read = at(printed, dataset=dataset, way=way, quantity=["tail1", "tail5"])
@@ -195,21 +191,19 @@ def authors(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
     return finished(figure, legend_columns=2)
 
 
-def leads(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def leads(frames: Frames) -> Figure:
     """Draw by how much AWP exceeds sampling over epsilon: in capacity, and in time."""
     words = {"lead": "Top 5%: effective classes more", "slower": "All persons: seconds more"}
-    shown, frames = _words(words, {}, **_EPSILON), (estimates, reference)
+    shown = _words(words, {}, **_EPSILON)
     figure, axes = _over(frames, "epsilon", shown, _DATASET_LINES, sharey=False)
     for ax in axes:
         ax.axhline(0, color="0.35", linewidth=0.8)
     return finished(figure)
 
 
-def in_decisions(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, beside: Sequence[Any] = ()
-) -> Figure:
+def in_decisions(frames: Frames, *, beside: Sequence[Any] = ()) -> Figure:
     """Draw whom the networks contradict each other about, in scores and in decisions."""
-    frames = changed(together(estimates, reference, beside), trained)
+    frames = changed(together(frames, beside), trained)
     shares = {"above": "scores above 1.01", "ambiguity": "ambiguity", "discrepancy": "discrepancy"}
     lines = [
         (n, f"{name}: {words}", style, {"way": way, "quantity": quantity})
@@ -223,7 +217,7 @@ def in_decisions(
     return finished(figure, legend_columns=2)
 
 
-def remedies(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def remedies(frames: Frames) -> Figure:
     """Draw the capacity of ensembles and calibrated networks, beside those that they are of."""
     where = {"training": "standardised", "epsilon": 0.05, "quantity": "mean"}
 
@@ -234,30 +228,27 @@ def remedies(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
         single = {way: f"single, for {n}" for way, n in zip(alone, (2, 5, 10), strict=False)}
         return rows.replace({"way": single})
 
-    frames = changed((estimates, reference), named)
+    frames = changed(frames, named)
     columns = {name: {"": {"dataset": key}} for key, name in _DATASETS.items()}
     xlabel = "Mean capacity above 1"
     return finished(dot_rows(frames, ["way"], columns, xlabel, xlim=(0, None))[0])
 
 
-def penalties(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def penalties(frames: Frames) -> Figure:
     """Draw what a logistic regression's penalty does to capacity and to decisions in conflict."""
     words = {"mean": "Mean capacity (effective classes)", "ambiguity": "Decisions in conflict (%)"}
     shown = _words(words, {"way": "exact", "epsilon": 0.01}, xscale="log")
     options = {"sharey": False, "xlabel": "C for 1,000 persons: small is a strong penalty"}
-    frames = (estimates, reference)
     return finished(_over(frames, "penalty", shown, _DATASET_LINES, **options)[0])
 
 
-def curves(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, beside: Sequence[Any] = ()
-) -> Figure:
+def curves(frames: Frames, *, beside: Sequence[Any] = ()) -> Figure:
     """Draw the cumulative distribution of the capacity that AWP finds, one line an epsilon."""
     frames = changed(
-        together(estimates, reference, beside),
+        together(frames, beside),
         lambda rows: rows.assign(share=rows["quantity"].str.extract(r"^q(\d+)$")[0].astype(float)),
     )
-    epsilons = sorted(estimates["epsilon"].unique())
+    epsilons = sorted(frames.run["epsilon"].unique())
     shown = [("AWP", epsilon) for epsilon in epsilons] + [("seeds, some samples", epsilons[0])]
     figure, axes = panels(2, size=(3.7, 3.2), titles=list(_DATASETS.values()))
     for ax, dataset in zip(axes, _DATASETS, strict=True):
@@ -271,7 +262,7 @@ def curves(
     return finished(figure)
 
 
-def epochs(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def epochs(frames: Frames) -> Figure:
     """Draw loss, and capacity of the sampled set, over the epochs of training on COMPAS."""
     labels = {"slow": "the paper's optimiser (SGD)", "standardised": "Adam"}
     words = {"loss": "Loss of the best model (nats)", "mean": "Mean capacity (effective classes)"}
@@ -279,8 +270,8 @@ def epochs(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
     shown = _words(words, where, xscale="log")
     lines = [(n, label, "-", {"training": key}) for n, (key, label) in enumerate(labels.items())]
     options = {"sharey": False, "xlabel": "Epochs of training"}
-    figure, axes = _over((estimates, reference), "epochs", shown, lines, **options)
-    marks = sorted(at(estimates, **where, training=list(labels))["epochs"].unique())
+    figure, axes = _over(frames, "epochs", shown, lines, **options)
+    marks = sorted(at(frames.run, **where, training=list(labels))["epochs"].unique())
     for ax in axes:
         ax.set_xticks(marks, [f"{mark:g}" for mark in marks])
         ax.minorticks_off()
@@ -293,11 +284,9 @@ def _above_one(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(**{end: rows[end] - 1 for end in ("estimate", "low", "high")})
 
 
-def costs(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, beside: Sequence[Any] = ()
-) -> Figure:
+def costs(frames: Frames, *, beside: Sequence[Any] = ()) -> Figure:
     """Draw the capacity that each way finds at ε = 0.01 against the time that it takes."""
-    frames = together(estimates, reference, beside)
+    frames = together(frames, beside)
     ways = {f"logistic: {_WAYS[way]}": {"way": way, "penalty": 1.0} for way in WAYS}
     ways |= {f"network: {_WAYS[way]}": {"way": way, "training": "standardised"} for way in _PAIR}
     figure, axes = panels(2, size=(3.7, 3.4), titles=list(_DATASETS.values()))
@@ -317,7 +306,7 @@ def costs(
     return finished(figure, legend_columns=2)
 
 
-def greedy(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def greedy(frames: Frames) -> Figure:
     """Draw what part of the capacity a subset keeps, over its size."""
     titles = {"standardised": "Standardised features", "unscaled": "Features as they are"}
     shown = [({"training": key, "quantity": "share"}, {"title": t}) for key, t in titles.items()]
@@ -326,7 +315,6 @@ def greedy(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
         (1, "greedy, on other persons", "--", {"rule": "greedy", "judged": "other samples"}),
         (2, "at random", ":", {"rule": "random", "judged": "other samples"}),
     ]
-    frames = (estimates, reference)
     figure, axes = _over(frames, "size", shown, lines, xlabel="Models chosen")
     for ax in axes:
         ax.axvline(10, color="0.5", linestyle=":", linewidth=1)
@@ -334,7 +322,7 @@ def greedy(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
     return finished(figure)
 
 
-def near_optimal(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def near_optimal(frames: Frames) -> Figure:
     """Draw what all near-optimal trees reach, what two rules choose, and how far models differ."""
     chosen = {"least": "the worst tree", "all": "all trees, on average", "most": "the best tree"}
     chosen |= {"holdout": "chosen by hold-out", "pvf": "chosen by PVF"}
@@ -346,8 +334,8 @@ def near_optimal(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Fig
             drawn: dict[str, Any] = {"shift": 0.0003 * (number % 5 - 2)}
             if number > 5:
                 drawn["color"] = "0.6"
-            series(ax, (estimates, reference), "epsilon", number, label, where, **drawn)
-        ax.set_xticks(sorted(estimates["epsilon"].unique()))
+            series(ax, frames, "epsilon", number, label, where, **drawn)
+        ax.set_xticks(sorted(frames.run["epsilon"].unique()))
     axes[0].set_ylabel("Intervention Efficiency, capacity 10%")
     axes[1].set_ylabel("Mean capacity (effective classes)")
     return finished(figure)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -12,12 +12,23 @@ from matplotlib.figure import Figure
 
 from studies.kit.show import MARKERS, level_axis, panels, points
 
-#: A run's estimates and those of its reference, where there is one.
-Frames = Sequence[pd.DataFrame | None]
 #: Title of a panel to the labels of its series to the keys of their estimates.
 Columns = Mapping[str, Mapping[str, Mapping[str, Any]]]
 #: How a run and its reference are drawn.
 Styles = Sequence[Mapping[str, Any]]
+
+
+class Frames(NamedTuple):
+    """A run's estimates and those of the full results, where these are another table."""
+
+    run: pd.DataFrame
+    full: pd.DataFrame | None = None
+
+    @property
+    def whole(self) -> pd.DataFrame:
+        """The full results; the run where there are no others."""
+        return self.run if self.full is None else self.full
+
 
 _PALE_BEHIND: Styles = ({}, {"pale": True, "label": ""})
 _OPEN = {"fillstyle": "none", "color": "black", "zorder": 3, "markersize": 5, "label": "this run"}
@@ -31,22 +42,19 @@ def at(estimates: pd.DataFrame, **where: Any) -> pd.DataFrame:
     return estimates[chosen]
 
 
-def changed(
-    frames: Frames, change: Callable[[pd.DataFrame], pd.DataFrame]
-) -> list[pd.DataFrame | None]:
-    """Return a run's estimates and its reference's, each changed by a function."""
-    return [frame if frame is None else change(frame) for frame in frames]
+def changed(frames: Frames, change: Callable[[pd.DataFrame], pd.DataFrame]) -> Frames:
+    """Return a run's estimates and the full ones, each changed by a function."""
+    return Frames(*(change(frame) for frame in frames if frame is not None))
 
 
 def open_before(frames: Frames) -> tuple[Frames, Styles]:
     """Return a small run, for open marks without intervals, before the full results."""
-    run, full = frames
-    if run is None or full is None:
-        return (None, run), ({}, {})
-    return (run.assign(low=np.nan, high=np.nan), full), (_OPEN, {})
+    if frames.full is None:
+        return frames, ({}, {})
+    return frames._replace(run=frames.run.assign(low=np.nan, high=np.nan)), (_OPEN, {})
 
 
-def placed(frames: Frames, keys: Sequence[str], levels: Sequence[Any]) -> list[pd.DataFrame | None]:
+def placed(frames: Frames, keys: Sequence[str], levels: Sequence[Any]) -> Frames:
     """Give estimates their ``place``: the number of their keys, a tuple, among the levels."""
     order = {level: number for number, level in enumerate(levels)}
 
@@ -94,7 +102,7 @@ def lines(
 
     Parameters
     ----------
-    frames : sequence of DataFrame or None
+    frames : Frames
     key : str
     columns : mapping
     levels : sequence
@@ -138,7 +146,7 @@ def dot_rows(
 
     Parameters
     ----------
-    frames : sequence of DataFrame or None
+    frames : Frames
     keys : sequence of str
         Whose values, in the order of the reference, make the rows.
     columns : mapping
@@ -151,8 +159,7 @@ def dot_rows(
     **shared
         For `lines`.
     """
-    whole = next(frame for frame in reversed(frames) if frame is not None)
-    names = [*whole[list(keys)].drop_duplicates().itertuples(index=False, name=None)]
+    names = [*frames.whole[list(keys)].drop_duplicates().itertuples(index=False, name=None)]
     shared |= {"size": (width, 0.8 + 0.29 * len(names)), "xlabel": xlabel}
     options = {"horizontal": True}
     rows = placed(frames, keys, names)

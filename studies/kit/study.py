@@ -20,6 +20,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from studies.data.tables import DataUnavailableError
+from studies.kit.dots import Frames
 from studies.kit.estimates import agrees
 from studies.kit.results import read_result, run_blocks
 from studies.kit.verdicts import Part
@@ -120,7 +121,7 @@ class Study:
     summarise : callable
         Rows of all blocks to the table that is committed; by default the rows themselves.
     figures : mapping
-        Label to a function of estimates and of the reference's estimates (or None).
+        Label to a function of `Frames`.
     claims : mapping
         Claim to a function of the committed estimates and of the claim's entry, which returns its
         parts; only of claims whose rule is more than the estimates that its file names.
@@ -255,8 +256,8 @@ class Run:
 
     def figure(self, label: str, **options: Any) -> Figure:
         """Draw this run, with the committed results behind it."""
-        reference = None if self.table is None else self.reference
-        return self.study.figures[label](self.estimates, reference, **options)
+        frames = Frames(self.estimates, None if self.table is None else self.reference)
+        return self.study.figures[label](frames, **options)
 
     def says(self) -> str:
         """Say in Markdown what is shown, and whether it agrees with the committed results."""

@@ -587,7 +587,7 @@ TABLE1 = Study(
     block=_table_block,
     summarise=table_of_means,
     estimate=cell_estimates,
-    figures={"fig-pmv-table1": lambda run, full: show.draw_table1(run, full, paper_table())},
+    figures={"fig-pmv-table1": lambda frames: show.draw_table1(frames, paper_table())},
     notes=(
         "Table 1 of the PMV paper at the closest setting: means over runs on the same data "
         "and, as _low and _high, where one more run is expected (95%)."

@@ -41,26 +41,18 @@ ANSWERS = {
 # --- figures ------------------------------------------------------------------------------------
 
 
-def _layers(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, query: str
-) -> tuple[Frames, Styles]:
+def _layers(frames: Frames, query: str) -> tuple[Frames, Styles]:
     """Return a smaller run, for open marks without intervals, and the full results."""
-    return open_before(
-        changed((estimates, reference), lambda rows: rows.assign(cell=_cells(rows)).query(query))
-    )
+    return open_before(changed(frames, lambda rows: rows.assign(cell=_cells(rows)).query(query)))
 
 
 def _cells(rows: pd.DataFrame) -> pd.Series:
     return rows["pool"] + rows["size"].map(", {} people".format)
 
 
-def figure_of_shares(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None = None, *, outcome: str = MAIN
-) -> Figure:
+def figure_of_shares(frames: Frames, *, outcome: str = MAIN) -> Figure:
     """Draw what each rule attains, mean over tables, by pool and size."""
-    layers = _layers(
-        estimates, reference, f"question == 3 and quantity == 'share' and outcome == '{outcome}'"
-    )
+    layers = _layers(frames, f"question == 3 and quantity == 'share' and outcome == '{outcome}'")
     return _figure_of_series(
         layers,
         ("cell", "rule", "quantity"),
@@ -72,8 +64,7 @@ def figure_of_shares(
 
 def _known(layers: tuple[Frames, Any], key: str) -> tuple[Any, ...]:
     """Return the values that a key has in the full results."""
-    full = layers[0][1]
-    return () if full is None else tuple(pd.unique(full[key]))
+    return tuple(pd.unique(layers[0].whole[key]))
 
 
 def cliques(ranks: Sequence[float], width: float) -> list[tuple[int, int]]:
@@ -92,11 +83,9 @@ def cliques(ranks: Sequence[float], width: float) -> list[tuple[int, int]]:
     return found
 
 
-def figure_of_ranks(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None = None, *, outcome: str = MAIN
-) -> Figure:
+def figure_of_ranks(frames: Frames, *, outcome: str = MAIN) -> Figure:
     """Draw critical-difference diagrams: mean ranks, and bars over rules not told apart."""
-    full = estimates if reference is None else reference
+    full = frames.whole
     rows = full[(full["question"] == 3) & (full["outcome"] == outcome)]
     cells = dict(iter(rows.groupby(_cells(rows), sort=False)))
     figure, axes = panels(
@@ -160,11 +149,9 @@ _PEOPLE = {size: f"{size} people" for size in (60, 120, 240)}
 _POOLS = ("trees", "logistic", "mixed")
 
 
-def figure_of_differences(estimates: pd.DataFrame, reference: pd.DataFrame | None = None) -> Figure:
+def figure_of_differences(frames: Frames) -> Figure:
     """Draw PVF at σ = 0.3 less the hold-out, for every outcome, pool and size."""
-    layers = _layers(
-        estimates, reference, "question == 1 and quantity == 'difference' and group == 'all'"
-    )
+    layers = _layers(frames, "question == 1 and quantity == 'difference' and group == 'all'")
     return _figure_of_series(
         layers,
         ("pool", "outcome", "size"),
@@ -175,13 +162,10 @@ def figure_of_differences(estimates: pd.DataFrame, reference: pd.DataFrame | Non
     )
 
 
-def figure_of_noise(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None = None, *, outcome: str = MAIN
-) -> Figure:
+def figure_of_noise(frames: Frames, *, outcome: str = MAIN) -> Figure:
     """Draw PVF with σ chosen inside less rules that need no noise; the full results alone."""
     layers = _layers(
-        estimates if reference is None else reference,
-        None,
+        Frames(frames.whole),
         f"question == 2 and quantity == 'difference' and group == 'all' and outcome == '{outcome}'",
     )
     return _figure_of_series(
@@ -194,9 +178,9 @@ def figure_of_noise(
     )
 
 
-def figure_of_when(estimates: pd.DataFrame, reference: pd.DataFrame | None = None) -> Figure:
+def figure_of_when(frames: Frames) -> Figure:
     """Draw how the difference depends on facts of a table; whole tables were resampled."""
-    layers = _layers(estimates, reference, "question == 4")
+    layers = _layers(frames, "question == 4")
     quantities = _known(layers, "quantity")
     return _figure_of_series(
         layers,
@@ -207,10 +191,9 @@ def figure_of_when(estimates: pd.DataFrame, reference: pd.DataFrame | None = Non
     )
 
 
-def figure_of_sigmas(estimates: pd.DataFrame, reference: pd.DataFrame | None = None) -> Figure:
+def figure_of_sigmas(frames: Frames) -> Figure:
     """Draw what each σ loses against the one that suits the table; the full results alone."""
-    full = estimates if reference is None else reference
-    layers = _layers(full, None, "question == 5 and quantity == 'loss'")
+    layers = _layers(Frames(frames.whole), "question == 5 and quantity == 'loss'")
     return _figure_of_series(
         layers,
         ("cell", "rule", "outcome"),
@@ -228,7 +211,7 @@ def figure_of_power(estimates: pd.DataFrame) -> Figure:
         for one in sorted(spreads)
     }
     how: dict[str, Any] = {"xlabel": "cohorts a table", "ylabel": "smallest difference told"}
-    frames = (estimates, None)
+    frames = Frames(estimates)
     figure, axes = lines(frames, "n_cohorts", {"": series}, line="-", size=(5.0, 3.2), **how)
     axes[0].axhline(MARGIN, color="grey", linestyle="--", linewidth=0.8)
     axes[0].set_ylim(bottom=0)

@@ -8,6 +8,7 @@ from scipy import stats
 
 from studies.data import datasets
 from studies.kit.claims import claims, parts_of
+from studies.kit.dots import Frames
 from studies.kit.show import interval_text
 from studies.kit.verdicts import judge_parts
 from studies.pvf2026.clinical import (
@@ -95,7 +96,7 @@ def test_claims_of_the_chapter_are_complete():
 def test_figures_show_every_metric_with_labelled_axes(runs, label):
     """Each figure has a titled panel for every metric and labels on both axes."""
     run = complete(runs[runs["repetition"] == 0])
-    figure = BREAST.figures[f"fig-breast-{label}"](run, complete(runs))
+    figure = BREAST.figures[f"fig-breast-{label}"](Frames(run, complete(runs)))
     titles = {ax.get_title(loc) for ax in figure.axes for loc in ("left", "center")} - {""}
     assert titles == set(clinical.METRICS)
     assert figure.get_supxlabel()
@@ -192,7 +193,7 @@ def test_reached_figure_fills_as_many_places_as_cases_are_reached():
             "cases": [10.0, 10.0],
         }
     )
-    figure = REACHED.figures["fig-cervical-reached"](REACHED.estimate(reached), None)
+    figure = REACHED.figures["fig-cervical-reached"](Frames(REACHED.estimate(reached)))
     (ax,) = figure.axes
     filled = [sum(bar.get_width() for bar in group) for group in ax.containers[1::2]]
     assert filled == pytest.approx([0.8 * mean for mean in (1.1, 2.25, 3.2, 4.1, 9.45)])
@@ -201,7 +202,7 @@ def test_reached_figure_fills_as_many_places_as_cases_are_reached():
 def test_figure_of_leads_marks_the_paper_and_the_range_of_single_runs():
     """The band ends where the runs' central 95% does, and the paper's lead is a diamond."""
     runs = invented_runs(0.5, 0.2)
-    figure = BREAST.figures["fig-breast-leads"](complete(runs), None)
+    figure = BREAST.figures["fig-breast-leads"](Frames(complete(runs)))
     ax = figure.axes[0]
     (diamond,) = [line for line in ax.lines if line.get_marker() == "D"]
     assert diamond.get_ydata() == [52 - 20]

@@ -21,7 +21,7 @@ from scipy.special import betainc, betaincinv
 from pvf._types import Array, Flags
 from pvf.exact import counts_law
 from pvf.validation import is_tied_best
-from studies.kit.dots import changed, lines
+from studies.kit.dots import Frames, changed, lines
 from studies.kit.estimates import less_base, mean_estimates
 from studies.kit.show import finished
 from studies.kit.study import Settings, Study, setting
@@ -173,20 +173,18 @@ def sets_needed(estimates: pd.DataFrame, share: float = 95.0) -> pd.DataFrame:
     return table.map(lambda n: f"more than {most}" if np.isnan(n) else f"{n:.0f}")
 
 
-def figure_of_sets(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, dataset: str
-) -> Figure:
+def figure_of_sets(frames: Frames, *, dataset: str) -> Figure:
     """Draw how often M sets lead to the limit's choice."""
     where = {"quantity": "same", "dataset": dataset}
     columns = {
         metric: {
             f"σ = {sigma:g}": {**where, "metric": metric, "sigma": sigma}
-            for sigma in sorted(estimates["sigma"].unique())
+            for sigma in sorted(frames.run["sigma"].unique())
         }
         for metric in METRICS
     }
     figure, axes = lines(
-        changed((estimates, reference), lambda rows: rows[rows["n_sets"] > 0]),
+        changed(frames, lambda rows: rows[rows["n_sets"] > 0]),
         "n_sets",
         columns,
         line="-",

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pvf._checks import check_integer
 from studies.kit.claims import claims
-from studies.kit.dots import at, lines, open_before, placed
+from studies.kit.dots import Frames, at, changed, lines, open_before, placed
 from studies.kit.estimates import mean_estimates
 from studies.kit.show import (
     COLOURS,
@@ -142,22 +142,19 @@ def _paper_lead(claim: Mapping[str, Any]) -> float:
 _OVER_SIGMA: dict[str, Any] = {"size": (2.7, 2.6), "level": 0, "xlabel": _NOISE}
 
 
-def figure_of_leads(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, ids: Sequence[str]
-) -> Figure:
+def figure_of_leads(frames: Frames, *, ids: Sequence[str]) -> Figure:
     """Draw PVF's lead over σ with the range of single runs, and what claims print, by metric."""
-    full = estimates if reference is None else reference
-    sigmas = sorted(full["sigma"].unique())
+    sigmas = sorted(frames.whole["sigma"].unique())
     figure, axes = panels(6, titles=clinical.METRICS, ylabel=LEAD, **_OVER_SIGMA)
-    shown = [at(one, quantity="lead", tie_break="shared") for one in (estimates, full)]
-    run, whole = placed(shown, ["sigma"], [(sigma,) for sigma in sigmas])
+    leads = changed(frames, lambda rows: at(rows, quantity="lead", tie_break="shared"))
+    leads = placed(leads, ["sigma"], [(sigma,) for sigma in sigmas])
     for metric, ax in zip(clinical.METRICS, axes, strict=True):
-        rows = at(whole, metric=metric).sort_values("place")
+        rows = at(leads.whole, metric=metric).sort_values("place")
         ends = rows["run_low"], rows["run_high"]
         ax.fill_between(rows["place"], *ends, alpha=0.2, linewidth=0, label="95% of single runs")
         ax.plot(rows["place"], rows["estimate"], label="mean of all runs")
-        if reference is not None:
-            rows, colour = at(run, metric=metric), COLOURS["this run"]
+        if frames.full is not None:
+            rows, colour = at(leads.run, metric=metric), COLOURS["this run"]
             points = rows["place"], rows["estimate"], "o"
             ax.plot(*points, color=colour, markersize=4, label="this run")
         for claim in _entries(ids):
@@ -168,15 +165,9 @@ def figure_of_leads(
     return finished(figure, legend_columns=4)
 
 
-def figure_by_rule(
-    quantity: str,
-    label: str,
-    estimates: pd.DataFrame,
-    reference: pd.DataFrame | None,
-    **shared: Any,
-) -> Figure:
+def figure_by_rule(quantity: str, label: str, frames: Frames, **shared: Any) -> Figure:
     """Draw a quantity over σ under each tie rule, by metric; open marks are a smaller run's."""
-    frames, styles = open_before((estimates, reference))
+    frames, styles = open_before(frames)
     columns = {
         metric: {
             words: {"quantity": quantity, "metric": metric, "tie_break": rule}
@@ -184,7 +175,7 @@ def figure_by_rule(
         }
         for metric in clinical.METRICS
     }
-    sigmas = sorted((estimates if reference is None else reference)["sigma"].unique())
+    sigmas = sorted(frames.whole["sigma"].unique())
     how: dict[str, Any] = {"levels": sigmas, "spread": 0.56, "line": "-", "styles": styles}
     figure, _ = lines(frames, "sigma", columns, **how, ylabel=label, **_OVER_SIGMA, **shared)
     return finished(figure, legend_columns=2)
@@ -343,12 +334,10 @@ _REACHED = {
 }
 
 
-def figure_of_reached_cases(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, dataset: str, sigma: float
-) -> Figure:
+def figure_of_reached_cases(frames: Frames, *, dataset: str, sigma: float) -> Figure:
     """Draw how many cases ten places in a hundred reach, a row of places a way to choose."""
-    full, places = estimates if reference is None else reference, 10
-    rows = at(full, dataset=dataset, sigma=sigma, capacity=places / 100)
+    places = 10
+    rows = at(frames.whole, dataset=dataset, sigma=sigma, capacity=places / 100)
     mean, texts = rows.set_index("quantity")["estimate"], text_table(rows, "quantity", None)
     figure, (ax,) = panels(1, size=(8.2, 2.6))
     slots = np.arange(places)

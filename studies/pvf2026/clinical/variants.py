@@ -15,7 +15,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from studies.kit.claims import claims
-from studies.kit.dots import at, lines, placed, series
+from studies.kit.dots import Frames, at, lines, placed, series
 from studies.kit.estimates import less_base, mean_estimates
 from studies.kit.show import finished, panels
 from studies.kit.study import Settings, Study, setting
@@ -162,9 +162,9 @@ def _label(row: Any) -> str:
     return ", ".join(words) + (" (this book)" if row.which != "nearest" else "")
 
 
-def figure_of_ties(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def figure_of_ties(frames: Frames) -> Figure:
     """Draw the distance of the variants nearest to the paper, and of ours."""
-    chosen = nearest(estimates if reference is None else reference, 5)
+    chosen = nearest(frames.whole, 5)
     figure, axes = panels(
         2,
         1,
@@ -177,7 +177,7 @@ def figure_of_ties(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> F
     for dataset, ax in zip(run.DATASETS, axes, strict=True):
         rows = at(chosen, dataset=dataset).iloc[::-1]
         names = [*rows[_VARIANT].itertuples(index=False, name=None)]
-        frames = placed((estimates, reference), _VARIANT, names)
+        frames = placed(frames, _VARIANT, names)
         where = {"quantity": "distance"}
         series(ax, frames, "place", 0, "", where, styles=styles, horizontal=True)
         ax.set_yticks(range(len(rows)), [_label(row) for row in rows.itertuples()])
@@ -185,10 +185,10 @@ def figure_of_ties(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> F
     return finished(figure)
 
 
-def figure_of_harm(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def figure_of_harm(frames: Frames) -> Figure:
     """Draw the lead of each change of the perturbation over σ."""
     figure, _ = lines(
-        (estimates, reference),
+        frames,
         "sigma",
         {
             metric: {
@@ -197,7 +197,7 @@ def figure_of_harm(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> F
             }
             for metric in ("IE@0.1", "IE@0.5", "F1")
         },
-        levels=sorted(estimates["sigma"].unique()),
+        levels=sorted(frames.run["sigma"].unique()),
         spread=0.64,
         size=(2.9, 3.4),
         level=0,

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
-from studies.kit.dots import at, lines
+from studies.kit.dots import Frames, at, lines
 from studies.kit.estimates import SCHEMA
 from studies.kit.show import finished
 
@@ -71,14 +71,10 @@ def _end(part: pd.DataFrame) -> pd.DataFrame:
 
 
 def _figure(
-    estimates: pd.DataFrame,
-    reference: pd.DataFrame | None,
-    claims: Sequence[str],
-    scale: float,
-    **shared: Any,
+    frames: Frames, claims: Sequence[str], scale: float, **shared: Any
 ) -> tuple[Figure, list[Axes]]:
     """Draw a panel for each claim with a line for each of its parts."""
-    values = at(estimates, quantity="value")
+    values = at(frames.run, quantity="value")
     columns = {
         claim: {
             str(part): {"claim": claim, "quantity": "value", "part": part}
@@ -86,7 +82,7 @@ def _figure(
         }
         for claim in claims
     }
-    frames, options = (estimates, reference), {"linewidth": 1, "scale": scale}
+    options = {"linewidth": 1, "scale": scale}
     figure, axes = lines(frames, "size", columns, line="-", options=options, **shared)
     for ax in axes:
         ax.legend(
@@ -95,19 +91,19 @@ def _figure(
     return figure, axes
 
 
-def figure_of_errors(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def figure_of_errors(frames: Frames) -> Figure:
     """Draw errors over what grows, for THE-2 to THE-5."""
     how: dict[str, Any] = {"size": (4.1, 3.4), "n_columns": 2, "sharex": False, "sharey": False}
-    figure, axes = _figure(estimates, reference, list(_PANELS), 1.0, **how)
+    figure, axes = _figure(frames, list(_PANELS), 1.0, **how)
     for label, ax in zip(_PANELS.values(), axes, strict=True):
         ax.set(xscale="log", yscale="log", xlabel=label, ylabel="mean error of a score")
     return _without_common_legend(figure)
 
 
-def figure_of_selection(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def figure_of_selection(frames: Frames) -> Figure:
     """Draw how often which model is chosen over n, for THE-6 and THE-7."""
     how: dict[str, Any] = {"size": (4.1, 4.2), "ylabel": "repetitions (%)"}
-    figure, axes = _figure(estimates, reference, ("THE-6", "THE-7"), 100.0, **how)
+    figure, axes = _figure(frames, ("THE-6", "THE-7"), 100.0, **how)
     for ax in axes:
         ax.set(xscale="log", ylim=(-3, 103), xlabel="validation set (people)")
     return _without_common_legend(figure)

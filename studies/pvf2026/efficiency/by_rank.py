@@ -19,7 +19,7 @@ from pvf._types import Array, Flags
 from pvf.metrics import intervention_efficiency_counts, intervention_efficiency_score
 from pvf.validation import is_tied_best
 from studies.data.datasets import make_clusters
-from studies.kit.dots import dot_rows
+from studies.kit.dots import Frames, dot_rows
 from studies.kit.estimates import mean_estimates
 from studies.kit.show import finished
 from studies.kit.study import Settings, Study, setting
@@ -122,14 +122,13 @@ def estimate(table: pd.DataFrame) -> pd.DataFrame:
     return mean_estimates(rows, keys, rows.columns.drop([*keys, "repetition"]).tolist())
 
 
-def figure(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def figure(frames: Frames) -> Figure:
     """Draw what choosing by rank reaches more than choosing by labels, where ranks are followed."""
     columns = {
         f"{100 * c:.0f} places in 100": {"": {"capacity": c, "quantity": "lead_rank"}}
         for c in CAPACITIES
     }
     xlabel = "Efficiency by rank, choice by rank less choice by labels"
-    frames = (estimates, reference)
     return finished(dot_rows(frames, ["problem"], columns, xlabel, line=(0.0, ""))[0])
 
 

@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pvf.perturbation import GaussianNoise, Perturbation
 from pvf.validation import perturbation_validation
-from studies.kit.dots import changed, lines
+from studies.kit.dots import Frames, changed, lines
 from studies.kit.show import finished
 from studies.kit.study import Settings, Study, setting
 
@@ -94,16 +94,16 @@ def estimate_slopes(times: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True)
 
 
-def figure_of_cost(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def figure_of_cost(frames: Frames) -> Figure:
     """Draw time over each size on logarithmic axes, with the committed times behind."""
-    slopes = estimates[estimates["quantity"] == "slope"].set_index("size")["estimate"]
+    slopes = frames.run[frames.run["quantity"] == "slope"].set_index("size")["estimate"]
     series = {
         f"{size}, {name}: slope {slopes[size]:.2f}": {"size": size, "quantity": "time"}
         for size, (_, name) in SIZES.items()
     }
     start = {size: value for size, (value, _) in SIZES.items()}
     frames = changed(
-        (estimates, reference),
+        frames,
         lambda rows: rows.assign(times=rows["value"] / rows["size"].map(start)),
     )
     how: dict[str, Any] = {"size": (5.4, 3.8), "xlabel": "growth of the size (times)"}

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from studies.kit.claims import claims
-from studies.kit.dots import lines
+from studies.kit.dots import Frames, lines
 from studies.kit.estimates import SCHEMA, holm, t_interval
 from studies.kit.show import COLOURS, finished
 from studies.kit.verdicts import Part, Region
@@ -328,9 +328,9 @@ def _by_rule(quantity: str, **where: Any) -> dict[str, dict[str, Any]]:
     }
 
 
-def figure_of_shares(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def figure_of_shares(frames: Frames) -> Figure:
     """Draw the share of configurations in which PVF leads, as in the paper's Figure 3."""
-    columns, frames = {"": _by_rule("share ahead")}, (estimates, reference)
+    columns = {"": _by_rule("share ahead")}
     how: dict[str, Any] = {"size": (6.8, 3.8), "xlabel": "metric"}
     figure, (ax,) = lines(frames, "metric", columns, levels=PAPER_METRICS, spread=0.6, **how)
     printed, colour = claims()["SYN-1"]["numbers"]["share"], COLOURS["paper"]
@@ -340,23 +340,18 @@ def figure_of_shares(estimates: pd.DataFrame, reference: pd.DataFrame | None) ->
     return finished(figure)
 
 
-def figure_of_best_sigma(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, n_samples: int
-) -> Figure:
+def figure_of_best_sigma(frames: Frames, *, n_samples: int) -> Figure:
     """Draw mean leads at the best σ, one panel a separability group (Figures 6 to 11)."""
     columns = {
         f"{group} separability": _by_rule("best lead", n_samples=n_samples, group=group)
         for group in GROUPS
     }
     how: dict[str, Any] = {"size": (2.8, 3.4), "ylabel": _LEAD, "level": 0}
-    frames = (estimates, reference)
     figure, _ = lines(frames, "metric", columns, levels=PAPER_METRICS, spread=0.6, **how)
     return finished(figure)
 
 
-def figure_of_sensitivity(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, n_samples: int
-) -> Figure:
+def figure_of_sensitivity(frames: Frames, *, n_samples: int) -> Figure:
     """Draw mean leads over σ with ties split evenly, a panel a group (Figures 12 to 17)."""
     where = {"quantity": "lead", "n_samples": n_samples, "tie_break": "even"}
     columns = {
@@ -366,7 +361,7 @@ def figure_of_sensitivity(
         for group in GROUPS
     }
     how: dict[str, Any] = {"size": (2.8, 3.2), "xlabel": "noise σ", "ylabel": _LEAD, "level": 0}
-    frames, thin = (estimates, reference), {"linewidth": 1}
+    thin = {"linewidth": 1}
     figure, _ = lines(frames, "sigma", columns, levels=SIGMAS, line="-", options=thin, **how)
     return finished(figure, legend_columns=6)
 

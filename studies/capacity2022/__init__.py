@@ -131,7 +131,6 @@ AWP = Study(
     summarise=_rounded,
     estimate=run.by_split,
     figures={
-        "fig-rashomon-costs": show.costs,
         "fig-rashomon-tails": show.tails,
         "fig-rashomon-curves": show.curves,
         "fig-rashomon-decisions": show.in_decisions,
@@ -215,7 +214,6 @@ PATIENTS = Study(
     estimate=bridge_show.patient_estimates,
     figures={
         "fig-bridge-conflicts": bridge_show.conflicts,
-        "fig-bridge-errors": bridge_show.errors,
         "fig-bridge-decisions": bridge_show.in_decisions,
         "fig-bridge-carried": bridge_show.carried,
     },

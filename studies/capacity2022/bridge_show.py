@@ -16,7 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pvf._types import Array, Flags, Indices
-from studies.capacity2022.bridge import N_CAPACITIES, N_DISTANCES, PROBLEMS
+from studies.capacity2022.bridge import N_DISTANCES, PROBLEMS
 from studies.capacity2022.show import together
 from studies.kit.dots import Columns, Frames, changed, dot_rows, lines
 from studies.kit.estimates import mean_estimates, single_run_range
@@ -224,27 +224,6 @@ def conflicts(frames: Frames) -> Figure:
         ticks = [1, N_DISTANCES, behind, behind + 1]
         ax.set_xticks(ticks, ["near", "far", "others", "cases"], rotation=45)
         ax.set_ylim(bottom=1)
-    return finished(figure)
-
-
-def errors(frames: Frames) -> Figure:
-    """Draw the share of errors by tenths of capacity, one panel a problem."""
-    where = {"metric": "F1", "grouping": "capacity"}
-    figure, axes = _of_problems(
-        changed(frames, lambda rows: rows[rows["group"] > 0]),
-        "group",
-        {
-            _ERRORS[error]: {**where, "quantity": error}
-            for error in ("error_pvf", "error_traditional", "lost")
-        },
-        spread=0.36,
-        line="-",
-        xlabel="tenths of patients by Rashomon Capacity",
-        ylabel="share of all errors (%)",
-    )
-    for ax in axes:
-        ax.axhline(100 / N_CAPACITIES, color="0.35", linewidth=0.8, label="share of patients")
-        ax.set_xticks([1, 5, N_CAPACITIES])
     return finished(figure)
 
 

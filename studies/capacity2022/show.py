@@ -14,10 +14,9 @@ from pvf import plotting
 from pvf._types import Array
 from pvf.multiplicity import rashomon_capacity
 from studies.capacity2022.run import QUANTILES
-from studies.capacity2022.searches import WAYS
 from studies.kit.dots import Frames, at, changed, dot_rows, series
 from studies.kit.results import results_folder
-from studies.kit.show import MARKERS, finished, panels, points
+from studies.kit.show import MARKERS, finished, panels
 
 _DATASETS = {"adult": "Adult", "compas": "COMPAS"}
 _WAYS = {
@@ -282,28 +281,6 @@ def epochs(frames: Frames) -> Figure:
 
 def _above_one(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(**{end: rows[end] - 1 for end in ("estimate", "low", "high")})
-
-
-def costs(frames: Frames, *, beside: Sequence[Any] = ()) -> Figure:
-    """Draw the capacity that each way finds at ε = 0.01 against the time that it takes."""
-    frames = together(frames, beside)
-    ways = {f"logistic: {_WAYS[way]}": {"way": way, "penalty": 1.0} for way in WAYS}
-    ways |= {f"network: {_WAYS[way]}": {"way": way, "training": "standardised"} for way in _PAIR}
-    figure, axes = panels(2, size=(3.7, 3.4), titles=list(_DATASETS.values()))
-    for ax, dataset in zip(axes, _DATASETS, strict=True):
-        for number, (label, where) in enumerate(ways.items()):
-            color = plotting.PALETTE[label.startswith("network")]
-            for frame, pale in zip(frames, (False, True), strict=True):
-                if frame is None:
-                    continue
-                rows = at(trained(frame), dataset=dataset, epsilon=0.01, **where)
-                above = _above_one(at(rows, quantity="mean"))
-                places = at(rows, quantity="seconds")["estimate"]
-                name = "" if pale else label
-                points(ax, above, places, series=number, label=name, pale=pale, color=color)
-        ax.set(xscale="log", yscale="log", xlabel="Time (seconds)")
-    axes[0].set_ylabel("Mean capacity above 1, ε = 0.01")
-    return finished(figure, legend_columns=2)
 
 
 def greedy(frames: Frames) -> Figure:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
@@ -14,17 +15,19 @@ from matplotlib.figure import Figure
 from pvf.rules import SIGMAS
 from studies.data.keel import data_table
 from studies.data.tables import DataUnavailableError
-from studies.kit.dots import Frames, Styles, at, changed, dot_rows, lines, open_before
+from studies.kit.dots import Frames, at, changed, dot_rows, lines, open_before
 from studies.kit.show import finished, interval_text, panels, points
 from studies.kit.study import Run
+from studies.rules.pools import POOLS
 from studies.rules.power import MARGIN
 from studies.rules.questions import CELL, PRIMARY_CELL, answer, per_table, verdict, wall_lines
-from studies.rules.run import BESIDE, OUTCOMES, PRIMARY, RULES
+from studies.rules.run import BESIDE, OUTCOMES, PRIMARY, RULES, SIZES
 
 WORDS = {**RULES, **BESIDE}
 #: Outcomes of the smaller figures.
 FEW = ("IE@0.1", "IE@0.3", "IE@0.5", "F1")
 MAIN = FEW[0]
+_ORDER = {key: place for place, key in enumerate((*POOLS, *WORDS, *OUTCOMES, *SIZES))}
 LEVEL = 0.05
 ANSWERS = {
     "better": "Perturbing the validation patients (PVF) chooses better models than the hold-out "
@@ -41,30 +44,8 @@ ANSWERS = {
 # --- figures ------------------------------------------------------------------------------------
 
 
-def _layers(frames: Frames, query: str) -> tuple[Frames, Styles]:
-    """Return a smaller run, for open marks without intervals, and the full results."""
-    return open_before(changed(frames, lambda rows: rows.assign(cell=_cells(rows)).query(query)))
-
-
 def _cells(rows: pd.DataFrame) -> pd.Series:
     return rows["pool"] + rows["size"].map(", {} people".format)
-
-
-def figure_of_shares(frames: Frames, *, outcome: str = MAIN) -> Figure:
-    """Draw what each rule attains, mean over tables, by pool and size."""
-    layers = _layers(frames, f"question == 3 and quantity == 'share' and outcome == '{outcome}'")
-    return _figure_of_series(
-        layers,
-        ("cell", "rule", "quantity"),
-        (_known(layers, "cell"), tuple(WORDS), ("share",)),
-        WORDS | {"share": "full results"},
-        f"attainable share of {outcome} (0: one at random, 1: the best)",
-    )
-
-
-def _known(layers: tuple[Frames, Any], key: str) -> tuple[Any, ...]:
-    """Return the values that a key has in the full results."""
-    return tuple(pd.unique(layers[0].whole[key]))
 
 
 def cliques(ranks: Sequence[float], width: float) -> list[tuple[int, int]]:
@@ -83,10 +64,9 @@ def cliques(ranks: Sequence[float], width: float) -> list[tuple[int, int]]:
     return found
 
 
-def figure_of_ranks(frames: Frames, *, outcome: str = MAIN) -> Figure:
+def figure_of_ranks(frames: Frames) -> Figure:
     """Draw critical-difference diagrams: mean ranks, and bars over rules not told apart."""
-    full = frames.whole
-    rows = full[(full["question"] == 3) & (full["outcome"] == outcome)]
+    rows = at(frames.whole, question=3, outcome=MAIN)
     cells = dict(iter(rows.groupby(_cells(rows), sort=False)))
     figure, axes = panels(
         len(cells),
@@ -110,97 +90,51 @@ def figure_of_ranks(frames: Frames, *, outcome: str = MAIN) -> Figure:
 
 
 def _figure_of_series(
-    layers: tuple[Frames, Styles],
-    keys: tuple[str, str, str],
-    order: tuple[Sequence[Any], Sequence[Any], Sequence[Any]],
-    words: Mapping[Any, str],
-    xlabel: str,
+    frames: Frames,
     *,
+    query: str,
+    keys: tuple[str, str, str],
+    xlabel: str,
     margin: float = 0.0,
+    alone: bool = False,
 ) -> Figure:
-    """Draw panels, places down each panel, and series beside each other at each place."""
-    (panel, place, series), (frames, styles) = keys, layers
-    shown, places, names = (
-        [one for one in values if one in _known(layers, key)]
-        for key, values in zip(keys, order, strict=True)
+    """Draw panels, places down each panel, and series beside each other at each place.
+
+    A smaller run stands before the full results as open marks, or these stand alone.
+    """
+    chosen = changed(
+        Frames(frames.whole) if alone else frames,
+        lambda rows: rows.assign(cell=_cells(rows)).query(query),
     )
+    shown, places, names = (
+        sorted(pd.unique(chosen.whole[key]), key=lambda one: _ORDER.get(one, 0)) for key in keys
+    )
+    panel, place, series = keys
+    columns = {
+        _said(one): {_said(name): {panel: one, series: name} for name in names} for one in shown
+    }
 
     def placed(rows: pd.DataFrame) -> pd.DataFrame:
-        order = {one: number for number, one in enumerate(places)}
-        rows = rows[rows[place].isin(places)].sort_values(place, key=lambda of: of.map(order))
-        return rows.assign(place=[words.get(one, str(one)) for one in rows[place]])
+        rows = rows.sort_values(place, key=lambda of: of.map(places.index), kind="stable")
+        return rows.assign(place=rows[place].map(_said))
 
-    columns = {
-        words.get(one, str(one)): {
-            words.get(name, str(name)): {panel: one, series: name} for name in names
-        }
-        for one in shown
-    }
+    frames, styles = open_before(changed(chosen, placed))
     options: dict[str, Any] = {"n_columns": 2 if len(shown) in (2, 4) else 3, "width": 2.8}
-    options["styles"] = styles
-    figure, axes = dot_rows(changed(frames, placed), ["place"], columns, xlabel, **options)
+    figure, axes = dot_rows(frames, ["place"], columns, xlabel, styles=styles, **options)
     for ax in axes:
         ax.axvline(0, color="grey", linewidth=0.8)
         ax.axvspan(-margin, margin, color="grey", alpha=0.15, linewidth=0)
     return finished(figure)
 
 
-_PEOPLE = {size: f"{size} people" for size in (60, 120, 240)}
-_POOLS = ("trees", "logistic", "mixed")
-
-
-def figure_of_differences(frames: Frames) -> Figure:
-    """Draw PVF at σ = 0.3 less the hold-out, for every outcome, pool and size."""
-    layers = _layers(frames, "question == 1 and quantity == 'difference' and group == 'all'")
-    return _figure_of_series(
-        layers,
-        ("pool", "outcome", "size"),
-        (_POOLS, tuple(OUTCOMES), tuple(_PEOPLE)),
-        _PEOPLE,
-        "PVF (σ = 0.3) less hold-out, attainable share",
-        margin=MARGIN,
-    )
-
-
-def figure_of_noise(frames: Frames, *, outcome: str = MAIN) -> Figure:
-    """Draw PVF with σ chosen inside less rules that need no noise; the full results alone."""
-    layers = _layers(
-        Frames(frames.whole),
-        f"question == 2 and quantity == 'difference' and group == 'all' and outcome == '{outcome}'",
-    )
-    return _figure_of_series(
-        layers,
-        ("pool", "versus", "size"),
-        (_POOLS, tuple(RULES), tuple(_PEOPLE)),
-        _PEOPLE | RULES,
-        "PVF (σ chosen inside) less this rule, attainable share",
-        margin=MARGIN,
-    )
-
-
-def figure_of_when(frames: Frames) -> Figure:
-    """Draw how the difference depends on facts of a table; whole tables were resampled."""
-    layers = _layers(frames, "question == 4")
-    quantities = _known(layers, "quantity")
-    return _figure_of_series(
-        layers,
-        ("outcome", "quantity", "pool"),
-        (FEW, quantities, _POOLS),
-        {quantity: _fact(quantity) for quantity in quantities},
-        "change of (PVF less hold-out) with one standard deviation of …",
-    )
-
-
-def figure_of_sigmas(frames: Frames) -> Figure:
-    """Draw what each σ loses against the one that suits the table; the full results alone."""
-    layers = _layers(Frames(frames.whole), "question == 5 and quantity == 'loss'")
-    return _figure_of_series(
-        layers,
-        ("cell", "rule", "outcome"),
-        (_known(layers, "cell"), tuple(RULES), FEW),
-        RULES,
-        "loss against the σ that suits the table, attainable share",
-    )
+def _said(key: Any) -> str:
+    """Return the reader's word for a rule, a fact, a size or what else stands in a figure."""
+    known: dict[Any, str] = {
+        **WORDS,
+        "share": "full results",
+        **{size: f"{size} people" for size in SIZES},
+    }
+    return known.get(key, _fact(str(key)))
 
 
 def figure_of_power(estimates: pd.DataFrame) -> Figure:
@@ -218,13 +152,44 @@ def figure_of_power(estimates: pd.DataFrame) -> Figure:
     return finished(figure, legend_columns=2)
 
 
-FIGURES = {
-    "fig-rules-primary": figure_of_differences,
-    "fig-rules-noise": figure_of_noise,
-    "fig-rules-shares": figure_of_shares,
+#: Each figure of the chapter; of the outcomes most show the first.
+FIGURES: dict[str, Callable[[Frames], Figure]] = {
+    "fig-rules-primary": partial(
+        _figure_of_series,
+        query="question == 1 and quantity == 'difference' and group == 'all'",
+        keys=("pool", "outcome", "size"),
+        xlabel="PVF (σ = 0.3) less hold-out, attainable share",
+        margin=MARGIN,
+    ),
+    "fig-rules-noise": partial(
+        _figure_of_series,
+        query="question == 2 and quantity == 'difference' and group == 'all' and "
+        f"outcome == '{MAIN}'",
+        keys=("pool", "versus", "size"),
+        xlabel="PVF (σ chosen inside) less this rule, attainable share",
+        margin=MARGIN,
+        alone=True,
+    ),
+    "fig-rules-shares": partial(
+        _figure_of_series,
+        query=f"question == 3 and quantity == 'share' and outcome == '{MAIN}'",
+        keys=("cell", "rule", "quantity"),
+        xlabel=f"attainable share of {MAIN} (0: one at random, 1: the best)",
+    ),
     "fig-rules-ranks": figure_of_ranks,
-    "fig-rules-when": figure_of_when,
-    "fig-rules-sigma": figure_of_sigmas,
+    "fig-rules-when": partial(
+        _figure_of_series,
+        query=f"question == 4 and outcome in {FEW}",
+        keys=("outcome", "quantity", "pool"),
+        xlabel="change of (PVF less hold-out) with one standard deviation of …",
+    ),
+    "fig-rules-sigma": partial(
+        _figure_of_series,
+        query=f"question == 5 and quantity == 'loss' and outcome in {FEW}",
+        keys=("cell", "rule", "outcome"),
+        xlabel="loss against the σ that suits the table, attainable share",
+        alone=True,
+    ),
 }
 
 

@@ -81,7 +81,7 @@ def test_the_figure_of_shares_places_each_rule_at_its_mean(
     table: pd.DataFrame, estimates: pd.DataFrame
 ) -> None:
     """From the invented table by hand: one panel, one row."""
-    figure = show.figure_of_shares(Frames(estimates))
+    figure = show.FIGURES["fig-rules-shares"](Frames(estimates))
     ax = next(ax for ax in figure.axes if ax.get_title() == "trees, 120 people")
     names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     part = table.query("pool == 'trees' and size == 120 and outcome == 'IE@0.1'")

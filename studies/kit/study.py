@@ -10,9 +10,10 @@ are the reference behind it.
 from __future__ import annotations
 
 import dataclasses
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,12 @@ def settings_table(settings: type[Settings]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("setting")
 
 
+@cache
+def _notes() -> dict[str, str]:
+    path = Path(__file__).parents[1] / "notes.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
 def _as_they_are(rows: pd.DataFrame) -> pd.DataFrame:
     return rows
 
@@ -130,8 +137,6 @@ class Study:
         ``value``; None where there are none.
     sample : mapping
         Settings under which the study gives some of the table's rows, quickly.
-    notes : str
-        What a reader of the table should know.
     measured : sequence of str
         Columns that hold measured times, which no second run repeats.
     version : int
@@ -148,7 +153,6 @@ class Study:
     claims: Mapping[str, Callable[..., Sequence[Part]]] = field(default_factory=dict)
     runs: Callable[[pd.DataFrame], pd.DataFrame | None] = _no_runs
     sample: Mapping[str, Any] = field(default_factory=dict)
-    notes: str = ""
     measured: Sequence[str] = ()
     version: int = 1
 
@@ -188,6 +192,11 @@ class Study:
         """Return the full settings and the seed, as the committed table's provenance has them."""
         settings = dataclasses.asdict(self.settings.full())
         return settings, settings.pop("seed", None)
+
+    @property
+    def notes(self) -> str:
+        """What a reader of the table should know, by ``studies/notes.toml``."""
+        return _notes().get(self.name, "")
 
     def committed(self) -> tuple[pd.DataFrame, dict[str, Any]]:
         """Return the committed full results and their provenance."""

@@ -324,9 +324,5 @@ SIDE_BY_SIDE = Study(
         "fig-ways-losses": show.draw_losses,
     },
     sample={"problems": ("linear",)},
-    notes=(
-        "Rules for choosing a learner: how often right, outside score lost against the best "
-        "candidate with a 95% interval over data sets, how stable, seconds for one choice."
-    ),
     measured=("seconds",),
 )

@@ -588,10 +588,6 @@ TABLE1 = Study(
     summarise=table_of_means,
     estimate=cell_estimates,
     figures={"fig-pmv-table1": lambda frames: show.draw_table1(frames, paper_table())},
-    notes=(
-        "Table 1 of the PMV paper at the closest setting: means over runs on the same data "
-        "and, as _low and _high, where one more run is expected (95%)."
-    ),
 )
 
 #: Judges PMV-1 and PMV-2: how often one of our own runs lies where the others let it lie.
@@ -601,7 +597,6 @@ TABLE1_RUNS = replace(
     summarise=table_of_runs,
     estimate=run_estimates,
     claims={"PMV-1": cell_parts, "PMV-2": cell_parts},
-    notes="The single runs behind Table 1 of the PMV paper at the closest setting.",
 )
 
 DISTANCES = Study(
@@ -612,5 +607,4 @@ DISTANCES = Study(
     summarise=_distances,
     estimate=distance_estimates,
     sample={"sizes": (100,)},
-    notes="How far Table 1 of the PMV paper lies from ours under each likely setting.",
 )

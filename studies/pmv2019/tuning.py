@@ -539,7 +539,6 @@ MEMORISERS = Study(
     estimate=memoriser_estimates,
     figures={"fig-pmv-memorisers": show.draw_memorisers},
     sample={"data": ("breast-cancer",), "trees_only": (), "where_present": ()},
-    notes="PMV of learners that memorise, of the same held back, and of one that can't learn.",
 )
 
 TREE_GAPS = Study(
@@ -549,7 +548,6 @@ TREE_GAPS = Study(
     block=gap_block,
     estimate=gap_estimates,
     figures={"fig-pmv-gaps": show.draw_gaps},
-    notes="Training less test accuracy of an unlimited tree, for three ways to cut ten folds.",
 )
 
 GRID_DEPTHS = Study(
@@ -558,7 +556,6 @@ GRID_DEPTHS = Study(
     blocks=lambda settings: _blocks(settings, ("stratified", "shuffled")),
     block=grid_block,
     estimate=grid_estimates,
-    notes="Depth of a tree as grid search with ten folds picks it, 50 runs for each kind.",
 )
 
 DEPTHS = Study(
@@ -571,7 +568,6 @@ DEPTHS = Study(
     figures={"fig-ways-depths": show.draw_depths, "fig-ways-curves": show.draw_curves},
     claims={"PMV-6": depth_parts, "PMV-7": stability_parts},
     sample={"data": ("breast-cancer",), "where_present": (), "n_repeats": 5},
-    notes="Training accuracy of trees of depth 1 to 20 (size) at each noise level, 50 runs.",
 )
 
 HIDDEN_SIZES = Study(
@@ -583,8 +579,4 @@ HIDDEN_SIZES = Study(
     estimate=network_estimates,
     figures={"fig-ways-hidden": show.draw_hidden_sizes},
     sample={"n_digits_runs": 1, "n_mnist_runs": 0},
-    notes=(
-        "Training accuracy of networks with one hidden layer (size: neurons) at each noise "
-        "level, and the errors of a 70:30 split; 50 passes over the data."
-    ),
 )

@@ -28,6 +28,13 @@ def test_committed_table_has_the_settings_that_make_it(name):
     assert provenance["settings"] == {name: known.get(name) for name in provenance["settings"]}
 
 
+@pytest.mark.parametrize("name", sorted(tables.STUDIES))
+def test_every_table_says_what_a_reader_should_know(name):
+    """A committed table's provenance begins with the note that stands for its study."""
+    assert tables.STUDIES[name].notes
+    assert read_result(name)[1]["notes"].startswith(tables.STUDIES[name].notes)
+
+
 def test_first_repetition_of_the_committed_breast_table_comes_out_again():
     """Running one repetition anew gives the committed rows of that repetition."""
     committed, _ = read_result("breast_cancer")

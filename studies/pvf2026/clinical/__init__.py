@@ -163,10 +163,6 @@ BREAST = Study(
     runs=single_runs,
     figures=_figures("breast", "BRE-1", "BRE-2", "BRE-3", "BRE-4"),
     sample={"n_repetitions": 1},
-    notes=(
-        "One row for each repetition of the breast-cancer experiment, sigma, metric and tie "
-        "rule: means over the 25 splits, rounded to six decimals."
-    ),
 )
 
 
@@ -191,10 +187,6 @@ CERVICAL = Study(
     figures=_figures("cervical", "CER-1", "CER-2", "CER-3"),
     sample={"n_repetitions": 1},
     claims={"SEN-9": fair_start},
-    notes=(
-        "One row for each repetition of the cervical-cancer experiment, sigma, metric and "
-        "tie rule: means over the 30 splits, rounded to six decimals."
-    ),
 )
 CHOICES = Study(
     name="cervical_choices",
@@ -203,10 +195,6 @@ CHOICES = Study(
     block=_variant,
     estimate=estimate_choices,
     sample={"n_repetitions": 1},
-    notes=(
-        "The cervical-cancer experiment with one choice changed at a time: one row for each "
-        "variant, repetition, sigma and metric; the first of tied candidates is taken."
-    ),
 )
 REACHED = Study(
     name="clinical_reached",
@@ -221,9 +209,5 @@ REACHED = Study(
         for name, sigma in {"breast": 0.3, "cervical": 0.01}.items()
     },
     sample={"n_repetitions": 1},
-    notes=(
-        "Cases that the chosen models reach among a hundred external patients: one row for "
-        "each data set, repetition, sigma and capacity; the first of tied candidates is taken."
-    ),
 )
 STUDIES: tuple[Study, ...] = (BREAST, CERVICAL, CHOICES, REACHED, BREAST_COUNTS, COUNTS)

@@ -107,7 +107,6 @@ BREAST_COUNTS = Study(
     blocks=lambda _: [0],
     block=lambda *_: breast_arithmetic(),
     estimate=estimate,
-    notes="Samples, positives and missing entries of the breast-cancer table.",
 )
 COUNTS = Study(
     name="cervical_data",
@@ -115,5 +114,4 @@ COUNTS = Study(
     blocks=lambda _: [0],
     block=lambda *_: cervical_arithmetic(),
     estimate=estimate,
-    notes="The arithmetic of the cervical-cancer table, step by step.",
 )

@@ -209,9 +209,4 @@ MANY_SETS = Study(
         "fig-cervical-sets": partial(figure_of_sets, dataset="cervical-cancer"),
     },
     sample={"n_repetitions": 1, "datasets": ("breast-cancer",), "sigmas": (0.3,)},
-    notes=(
-        "How likely Algorithm 1 with M sets chooses as with endless ones (n_sets 0), and how its "
-        "choice compares with the traditional one; means over the splits of a repetition. No set "
-        "is drawn, so the only chance is in data, splits and trees."
-    ),
 )

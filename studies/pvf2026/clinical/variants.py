@@ -215,10 +215,6 @@ TIES = Study(
     estimate=distances,
     figures={"fig-clinical-protocols": figure_of_ties},
     sample={"n_repetitions": 1, "depths": (4,)},
-    notes=(
-        "Wins, losses and ties of both clinical experiments under every combination of what the "
-        "paper leaves open: one row for each variant, tie rule, repetition, sigma and metric."
-    ),
 )
 HARM = Study(
     name="cervical_harm",
@@ -228,9 +224,5 @@ HARM = Study(
     estimate=harm,
     figures={"fig-cervical-harm": figure_of_harm},
     sample={"n_repetitions": 1},
-    notes=(
-        "The cervical-cancer experiment with other changes of categories: one row for each change, "
-        "repetition, sigma and metric; one random order breaks the ties of both methods."
-    ),
 )
 STUDIES = (TIES, HARM)

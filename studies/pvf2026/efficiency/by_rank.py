@@ -141,9 +141,4 @@ BY_RANK = Study(
     summarise=lambda rows: rows.round(5),
     figures={"fig-ie-by-rank": figure},
     sample={"n_repetitions": 1, "n_batches": 1},
-    notes=(
-        "What the traditional method chooses by Intervention Efficiency of labels and of ranks, "
-        "and what the choices reach among external people: one row for each problem, repetition "
-        "(of synthetic data: ten data sets) and capacity, rounded to five decimals."
-    ),
 )

@@ -343,8 +343,4 @@ EFFICIENCY = Study(
     blocks=lambda _: ["algebra", "every set listed", "every table", "simulation", "random sets"],
     block=_one_check,
     estimate=estimate,
-    notes=(
-        "How many cases of each check of Proposition 3.1 agree: algebra, lists of all sets, "
-        "exact sums, the policy acted out, and random validation sets."
-    ),
 )

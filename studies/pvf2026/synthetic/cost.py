@@ -121,9 +121,5 @@ COST = Study(
     block=measure_times,
     estimate=estimate_slopes,
     figures={"fig-syn-cost": figure_of_cost},
-    notes=(
-        "Processor time of PVF, each model with noise of its own, while one size grows; of all "
-        "rounds the fastest counts."
-    ),
     measured=("seconds",),
 )

@@ -209,7 +209,6 @@ GAPS = Study(
     block=compare_gaps,
     estimate=estimate_gaps,
     claims={"LAB-1": _parts},
-    notes="Gaps between two models when validation labels are flipped, by rate and metric.",
 )
 
 LOSSES = Study(
@@ -218,5 +217,4 @@ LOSSES = Study(
     blocks=lambda _: ["all"],
     block=penalties,
     estimate=estimate_losses,
-    notes="What models of growing strength lose to flipped labels, by the closed form.",
 )

@@ -304,14 +304,12 @@ SWEEP = Study(
     figures=show.FIGURES,
     claims=show.CLAIMS,
     sample={"n_samples": (50,), "mus": (2.9,), "sigmas": (0.1,)},
-    notes="The synthetic sweep at the paper's scale, every configuration, metric and tie rule.",
 )
 
 HALF = replace(
     SWEEP,
     name="synthetic_half",
     settings=HalfSettings,
-    notes="The first half of the repetitions of synthetic_sweep.",
 )
 
 

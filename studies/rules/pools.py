@@ -77,8 +77,18 @@ def coded(data: Dataset, probability: float = 0.1, decay: float = 0.1) -> Coded:
             continue
         change = NominalFlip(probability) if kind == "nominal" else OrdinalShift(probability, decay)
         changes[place] = change.fit(np.arange(len(levels)))
-        moves[place] = change.transition_probabilities()
+        moves[place] = _moves(len(levels), kind, probability, decay)
     return Coded(np.column_stack(columns), data.y.to_numpy() == 1, changes, moves)
+
+
+def _moves(n_levels: int, kind: str, probability: float, decay: float) -> Array:
+    """Return the law of a category's change (section 3.2 of the paper, mechanisms 2 and 3)."""
+    places = np.arange(n_levels)
+    apart = np.abs(places[:, None] - places)
+    weight = np.exp(-decay * apart) if kind == "ordinal" else np.ones((n_levels, n_levels))
+    np.fill_diagonal(weight, 0.0)
+    weight /= weight.sum(axis=1, keepdims=True)
+    return (1 - probability) * np.eye(n_levels) + probability * weight
 
 
 class _Scaler:

@@ -6,19 +6,18 @@ under curves, resamples of whole repetitions with all their splits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pvf._types import Array, Flags, Indices
 from studies.capacity2022.bridge import N_DISTANCES, PROBLEMS
 from studies.capacity2022.show import together
-from studies.kit.dots import Columns, Frames, changed, dot_rows, lines
+from studies.kit.dots import Columns, Frames, changed, crossed, dot_rows, lines
 from studies.kit.estimates import mean_estimates, single_run_range
 from studies.kit.show import finished
 
@@ -192,18 +191,6 @@ def signs(estimates: pd.DataFrame, middle: float = 0.0) -> tuple[int, int, int]:
 # --- figures ------------------------------------------------------------------------------------
 
 
-def _of_problems(
-    frames: Frames, key: str, shown: Mapping[str, Mapping[str, Any]], **options: Any
-) -> tuple[Figure, list[Axes]]:
-    """Draw one panel for each problem that a run has."""
-    problems = [name for name in PROBLEMS if name in set(frames.run["problem"])]
-    columns = {
-        problem: {label: {**where, "problem": problem} for label, where in shown.items()}
-        for problem in problems
-    }
-    return lines(frames, key, columns, **options)
-
-
 def conflicts(frames: Frames) -> Figure:
     """Draw the capacity by class and by distance to the boundary, one panel a problem."""
     behind = N_DISTANCES + 1.5
@@ -211,11 +198,18 @@ def conflicts(frames: Frames) -> Figure:
         frames,
         lambda rows: rows.assign(at=rows["group"] + behind * (rows["grouping"] == "class")),
     )
-    where = {"metric": "F1", "epsilon": EPSILON, "quantity": "capacity"}
-    figure, axes = _of_problems(
+    problems = [name for name in PROBLEMS if name in set(frames.run["problem"])]
+    columns = crossed(
+        {name: {"problem": name} for name in problems},
+        {f"by {name}": {"grouping": name} for name in ("distance", "class")},
+        metric="F1",
+        epsilon=EPSILON,
+        quantity="capacity",
+    )
+    figure, axes = lines(
         frames,
         "at",
-        {f"by {name}": {**where, "grouping": name} for name in ("distance", "class")},
+        columns,
         xlabel="fifths by distance to the boundary, and the two classes",
         ylabel="mean Rashomon Capacity\n(effective classes)",
         sharey=False,

@@ -34,6 +34,16 @@ _PALE_BEHIND: Styles = ({}, {"pale": True, "label": ""})
 _OPEN = {"fillstyle": "none", "color": "black", "zorder": 3, "markersize": 5, "label": "this run"}
 
 
+def crossed(
+    panels: Mapping[str, Mapping[str, Any]], shown: Mapping[str, Mapping[str, Any]], **common: Any
+) -> Columns:
+    """Return columns in which every panel shows the same series; all have some keys in common."""
+    return {
+        title: {label: {**common, **where, **keys} for label, keys in shown.items()}
+        for title, where in panels.items()
+    }
+
+
 def at(estimates: pd.DataFrame, **where: Any) -> pd.DataFrame:
     """Return the estimates with these keys; a list lets a key be any of several."""
     chosen = np.ones(len(estimates), dtype=bool)
@@ -96,6 +106,7 @@ def lines(
     line: str = "",
     styles: Styles = _PALE_BEHIND,
     options: Mapping[str, Any] | None = None,
+    looks: Sequence[Mapping[str, Any]] = (),
     **shared: Any,
 ) -> tuple[Figure, list[Axes]]:
     """Draw panels with series over a key.
@@ -115,6 +126,8 @@ def lines(
         How a run and its reference are drawn.
     options : mapping, optional
         For every series.
+    looks : sequence of mapping
+        For each series by its number.
     **shared
         For `panels`.
     """
@@ -125,6 +138,7 @@ def lines(
         for number, (label, where) in enumerate(shown.items()):
             shift = spread / len(shown) * (number - (len(shown) - 1) / 2)
             drawn = {"fmt": MARKERS[number % len(MARKERS)] + line, **(options or {})}
+            drawn |= looks[number] if looks else {}
             series(ax, frames, key, number, label, where, shift=shift, styles=styles, **drawn)
         if levels:
             level_axis(ax, levels)

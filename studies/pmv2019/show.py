@@ -12,7 +12,7 @@ from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 
 from pvf import plotting
-from studies.kit.dots import Frames, at, changed, dot_rows, lines, series
+from studies.kit.dots import Frames, at, changed, crossed, dot_rows, lines, series
 from studies.kit.show import (
     COLOURS,
     beside_paper,
@@ -94,10 +94,8 @@ def draw_picks(frames: Frames) -> Figure:
         "right": "right: within 0.005 of the best",
         "fitting": "the model that the paper means",
     }
-    columns = {
-        title: {rule: {"rule": rule, "quantity": key} for rule in ("PMV", "CV accuracy", "CV gap")}
-        for key, title in titles.items()
-    }
+    rules = {rule: {"rule": rule} for rule in ("PMV", "CV accuracy", "CV gap")}
+    columns = crossed({title: {"quantity": key} for key, title in titles.items()}, rules)
     frames = changed(frames, lambda rows: _in_percent(rows[rows["distribution"] != "all"]))
     options: dict[str, Any] = {"xlim": (-4, 104), "width": 4.3}
     keys, xlabel = ["distribution", "noise"], "share of data sets (%)"
@@ -167,13 +165,8 @@ def draw_depths(frames: Frames, grid: pd.DataFrame) -> Figure:
 def draw_curves(frames: Frames, sizes: Sequence[int] = (1, 3, 5, 10, 20)) -> Figure:
     """Draw training accuracy over the noise for some depths."""
     names = pd.unique(at(frames.run, quantity="accuracy")["dataset"])
-    columns = {
-        name: {
-            f"depth {size}": {"quantity": "accuracy", "dataset": name, "size": size}
-            for size in sizes
-        }
-        for name in names
-    }
+    depths = {f"depth {size}": {"size": size} for size in sizes}
+    columns = crossed({name: {"dataset": name} for name in names}, depths, quantity="accuracy")
     figure, _ = lines(
         _range_behind(frames),
         "noise",
@@ -241,13 +234,9 @@ def kind_means(estimates: pd.DataFrame) -> pd.DataFrame:
 def draw_losses(frames: Frames) -> Figure:
     """Draw how much outside score each rule's choice loses against the best candidate."""
     titles = {"accuracy": "accuracy lost (points)", "F1": "F1 lost (points)", "IE": "IE lost"}
-    columns = {
-        title: {
-            f"{kind} problems": {"kind": kind, "quantity": f"regret {metric}"}
-            for kind in ("synthetic", "clinical")
-        }
-        for metric, title in titles.items()
-    }
+    named = {title: {"quantity": f"regret {metric}"} for metric, title in titles.items()}
+    kinds = {f"{kind} problems": {"kind": kind} for kind in ("synthetic", "clinical")}
+    columns = crossed(named, kinds)
     frames = changed(frames, lambda rows: _in_percent(kind_means(rows)))
     return finished(dot_rows(frames, ["rule"], columns, "lost outside", sharex=False)[0])
 

@@ -21,7 +21,7 @@ from scipy.special import betainc, betaincinv
 from pvf._types import Array, Flags
 from pvf.exact import counts_law
 from pvf.validation import is_tied_best
-from studies.kit.dots import Frames, changed, lines
+from studies.kit.dots import Frames, changed, crossed, lines
 from studies.kit.estimates import less_base, mean_estimates
 from studies.kit.show import finished
 from studies.kit.study import Settings, Study, setting
@@ -175,14 +175,9 @@ def sets_needed(estimates: pd.DataFrame, share: float = 95.0) -> pd.DataFrame:
 
 def figure_of_sets(frames: Frames, *, dataset: str) -> Figure:
     """Draw how often M sets lead to the limit's choice."""
-    where = {"quantity": "same", "dataset": dataset}
-    columns = {
-        metric: {
-            f"σ = {sigma:g}": {**where, "metric": metric, "sigma": sigma}
-            for sigma in sorted(frames.run["sigma"].unique())
-        }
-        for metric in METRICS
-    }
+    sigmas = {f"σ = {one:g}": {"sigma": one} for one in sorted(frames.run["sigma"].unique())}
+    metrics = {metric: {"metric": metric} for metric in METRICS}
+    columns = crossed(metrics, sigmas, quantity="same", dataset=dataset)
     figure, axes = lines(
         changed(frames, lambda rows: rows[rows["n_sets"] > 0]),
         "n_sets",

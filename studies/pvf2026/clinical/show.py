@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pvf._checks import check_integer
 from studies.kit.claims import claims
-from studies.kit.dots import Frames, at, changed, lines, open_before, placed
+from studies.kit.dots import Frames, at, changed, crossed, lines, open_before, placed
 from studies.kit.estimates import mean_estimates
 from studies.kit.show import (
     COLOURS,
@@ -168,13 +168,9 @@ def figure_of_leads(frames: Frames, *, ids: Sequence[str]) -> Figure:
 def figure_by_rule(quantity: str, label: str, frames: Frames, **shared: Any) -> Figure:
     """Draw a quantity over σ under each tie rule, by metric; open marks are a smaller run's."""
     frames, styles = open_before(frames)
-    columns = {
-        metric: {
-            words: {"quantity": quantity, "metric": metric, "tie_break": rule}
-            for rule, words in _RULES.items()
-        }
-        for metric in clinical.METRICS
-    }
+    metrics = {metric: {"metric": metric} for metric in clinical.METRICS}
+    rules = {words: {"tie_break": rule} for rule, words in _RULES.items()}
+    columns = crossed(metrics, rules, quantity=quantity)
     sigmas = sorted(frames.whole["sigma"].unique())
     how: dict[str, Any] = {"levels": sigmas, "spread": 0.56, "line": "-", "styles": styles}
     figure, _ = lines(frames, "sigma", columns, **how, ylabel=label, **_OVER_SIGMA, **shared)

@@ -15,7 +15,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from studies.kit.claims import claims
-from studies.kit.dots import Frames, at, lines, placed, series
+from studies.kit.dots import Frames, at, crossed, lines, placed, series
 from studies.kit.estimates import less_base, mean_estimates
 from studies.kit.show import finished, panels
 from studies.kit.study import Settings, Study, setting
@@ -190,13 +190,11 @@ def figure_of_harm(frames: Frames) -> Figure:
     figure, _ = lines(
         frames,
         "sigma",
-        {
-            metric: {
-                change: {"quantity": "lead", "metric": metric, "change": change}
-                for change in CHANGES
-            }
-            for metric in ("IE@0.1", "IE@0.5", "F1")
-        },
+        crossed(
+            {metric: {"metric": metric} for metric in ("IE@0.1", "IE@0.5", "F1")},
+            {change: {"change": change} for change in CHANGES},
+            quantity="lead",
+        ),
         levels=sorted(frames.run["sigma"].unique()),
         spread=0.64,
         size=(2.9, 3.4),

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from scipy import stats
 
 from studies.kit.claims import claims
-from studies.kit.dots import Frames, lines
+from studies.kit.dots import Frames, crossed, lines
 from studies.kit.estimates import SCHEMA, holm, t_interval
 from studies.kit.show import COLOURS, finished
 from studies.kit.verdicts import Part, Region
@@ -320,17 +320,13 @@ CLAIMS = {"SYN-10": _cost_parts}
 # --- Figures ------------------------------------------------------------------------------------
 
 
-def _by_rule(quantity: str, **where: Any) -> dict[str, dict[str, Any]]:
-    """Return a quantity's series, one a tie rule."""
-    return {
-        label: {**where, "quantity": quantity, "tie_break": rule}
-        for rule, label in TIE_LABELS.items()
-    }
+_RULES = {label: {"tie_break": rule} for rule, label in TIE_LABELS.items()}
+_GROUPS = {f"{group} separability": {"group": group} for group in GROUPS}
 
 
 def figure_of_shares(frames: Frames) -> Figure:
     """Draw the share of configurations in which PVF leads, as in the paper's Figure 3."""
-    columns = {"": _by_rule("share ahead")}
+    columns = crossed({"": {}}, _RULES, quantity="share ahead")
     how: dict[str, Any] = {"size": (6.8, 3.8), "xlabel": "metric"}
     figure, (ax,) = lines(frames, "metric", columns, levels=PAPER_METRICS, spread=0.6, **how)
     printed, colour = claims()["SYN-1"]["numbers"]["share"], COLOURS["paper"]
@@ -342,10 +338,7 @@ def figure_of_shares(frames: Frames) -> Figure:
 
 def figure_of_best_sigma(frames: Frames, *, n_samples: int) -> Figure:
     """Draw mean leads at the best σ, one panel a separability group (Figures 6 to 11)."""
-    columns = {
-        f"{group} separability": _by_rule("best lead", n_samples=n_samples, group=group)
-        for group in GROUPS
-    }
+    columns = crossed(_GROUPS, _RULES, quantity="best lead", n_samples=n_samples)
     how: dict[str, Any] = {"size": (2.8, 3.4), "ylabel": _LEAD, "level": 0}
     figure, _ = lines(frames, "metric", columns, levels=PAPER_METRICS, spread=0.6, **how)
     return finished(figure)
@@ -353,13 +346,9 @@ def figure_of_best_sigma(frames: Frames, *, n_samples: int) -> Figure:
 
 def figure_of_sensitivity(frames: Frames, *, n_samples: int) -> Figure:
     """Draw mean leads over σ with ties split evenly, a panel a group (Figures 12 to 17)."""
+    metrics = {metric: {"metric": metric} for metric in PAPER_METRICS}
     where = {"quantity": "lead", "n_samples": n_samples, "tie_break": "even"}
-    columns = {
-        f"{group} separability": {
-            metric: {**where, "group": group, "metric": metric} for metric in PAPER_METRICS
-        }
-        for group in GROUPS
-    }
+    columns = crossed(_GROUPS, metrics, **where)
     how: dict[str, Any] = {"size": (2.8, 3.2), "xlabel": "noise σ", "ylabel": _LEAD, "level": 0}
     thin = {"linewidth": 1}
     figure, _ = lines(frames, "sigma", columns, levels=SIGMAS, line="-", options=thin, **how)

@@ -137,7 +137,6 @@ def synthetic_candidates(
     frame, labels = make_clusters(n_external, mu, rng)
     X, is_case = frame.to_numpy(), labels.to_numpy() == 1
     margins = synthetic.pair_margins(trace.models, X)
-    flagged = margins > 0
     n_metrics = len(clinical.METRICS)
     best = (trace.best[:, :n_metrics, None] >> np.arange(len(synthetic.PAIRS))) & 1 == 1
     return Candidates(
@@ -146,12 +145,7 @@ def synthetic_candidates(
         distance=np.abs(X[:, :2].sum(axis=1) - mu) / np.sqrt(2),
         scores_validation=expit(trace.margins),
         validation=trace.traditional[:, :n_metrics].T,
-        external=clinical.scores_from_counts(
-            flagged[:, is_case].sum(axis=1),
-            flagged[:, ~is_case].sum(axis=1),
-            int(is_case.sum()),
-            int((~is_case).sum()),
-        ),
+        external=clinical.scores_from_counts(*clinical.counted(margins > 0, is_case)),
         pvf=best[0],
         traditional=best[1],
     )

@@ -36,6 +36,7 @@ from pvf.rules import (
 )
 from studies.data.keel import TABLES, load_table
 from studies.kit.study import Settings, setting
+from studies.pvf2026.clinical.run import counted
 from studies.rules.pools import POOLS, Coded, coded, make_pool
 
 CAPACITIES = (0.1, 0.3, 0.5)
@@ -312,8 +313,7 @@ def outside(probability: Array, y: Flags) -> dict[str, Array]:
     dict of str to ndarray of shape (n_candidates,)
         The keys of `OUTCOMES`, the largest best, and ``reached@γ``: cases among a hundred places.
     """
-    flagged = probability > 0.5
-    table = (flagged[:, y].sum(axis=1), flagged[:, ~y].sum(axis=1), int(y.sum()), int((~y).sum()))
+    table = counted(probability > 0.5, y)
     labels = {g: counts.intervention_efficiency(*table, g) for g in CAPACITIES}
     return {
         **{f"IE@{g}": labels[g] for g in CAPACITIES},

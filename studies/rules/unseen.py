@@ -86,15 +86,15 @@ def _cohort(
     return cohort_rows(tables[name], name, size, pool, [number], told)
 
 
-def where_it_lies(found: pd.DataFrame, committed: pd.DataFrame | None) -> pd.DataFrame:
+def where_it_lies(found: pd.DataFrame, committed: pd.DataFrame) -> pd.DataFrame:
     """Say of each table's PVF less hold-out where it lies among the study's tables.
 
     Parameters
     ----------
     found : DataFrame
         Of `compare`.
-    committed : DataFrame or None
-        The study's table; None where there is none yet.
+    committed : DataFrame
+        The study's table.
 
     Returns
     -------
@@ -106,8 +106,6 @@ def where_it_lies(found: pd.DataFrame, committed: pd.DataFrame | None) -> pd.Dat
     mine = found[found["outcome"].str.startswith(("IE", "F1", "log"))]
     mine = mine.assign(difference=mine["pvf_0.3"] - mine["holdout"])
     mine = mine[["table", *keys, "difference"]]
-    if committed is None:
-        return mine.assign(low=float("nan"), high=float("nan"), inside=False)
     cells = per_table(committed)
     apart = (cells["pvf_0.3"] - cells["holdout"]).groupby([cells[key] for key in keys])
     ends = apart.quantile([0.025, 0.975]).unstack()  # noqa: PD010
@@ -150,7 +148,7 @@ def rules(
     say(
         "PVF (σ = 0.3) less hold-out in attainable share, and the middle 95% of the study's tables:"
     )
-    for row in where_it_lies(found, _committed()).itertuples():
+    for row in where_it_lies(found, read_result("rules")[0]).itertuples():
         say(on_console(f"{row.table}, {row.outcome}: {_in_words(row)}"))
 
 
@@ -163,10 +161,3 @@ def _in_words(row: Any) -> str:
         return f"{found}; the study has no such pool and size."
     where = "inside" if row.inside else "below" if row.difference < row.low else "above"
     return f"{found}, {where} {row.low:.2f} to {row.high:.2f}.".replace("-", "−")
-
-
-def _committed() -> pd.DataFrame | None:
-    try:
-        return read_result("rules")[0]
-    except FileNotFoundError:
-        return None

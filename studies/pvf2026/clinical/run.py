@@ -506,12 +506,16 @@ def scores_from_counts(tp: NDArray, fp: NDArray, n_pos: float, n_neg: float) -> 
     return np.stack([*efficiencies, counts.f1(tp, fp, n_pos, n_neg)])
 
 
+def counted(flagged: NDArray, y: Flags) -> tuple[NDArray, NDArray, int, int]:
+    """Return true and false positives of each row of flags, and the numbers of cases and others."""
+    return flagged[:, y].sum(axis=1), flagged[:, ~y].sum(axis=1), int(y.sum()), int((~y).sum())
+
+
 def _plain_scores(trees: Sequence[DecisionTreeClassifier], X: Array, y: Flags) -> Array:
     """Return scores of shape (n_metrics, n_candidates) on a set as it is."""
     X = X.astype(np.float32)
     flagged = np.array([tree.predict(X, check_input=False) for tree in trees])
-    tp, fp = flagged[:, y].sum(axis=1), flagged[:, ~y].sum(axis=1)
-    return scores_from_counts(tp, fp, int(y.sum()), int((~y).sum()))
+    return scores_from_counts(*counted(flagged, y))
 
 
 def _common_counts(

@@ -106,9 +106,7 @@ def _choices(
 
 def by_labels_and_rank(scores: Array, y: Flags) -> dict[str, Array]:
     """Return the efficiency of each candidate at each capacity, by its labels and by its scores."""
-    flags = scores > 0.5
-    n_pos, n_neg = int(y.sum()), int((~y).sum())
-    counted = (flags[:, y].sum(axis=1), flags[:, ~y].sum(axis=1), n_pos, n_neg)
+    counted = clinical.counted(scores > 0.5, y)
     by_labels = [intervention_efficiency_counts(*counted, capacity) for capacity in CAPACITIES]
     by_rank = [intervention_efficiency_score(y, y_score=s, capacity=CAPACITIES) for s in scores]
     return {"labels": np.column_stack(by_labels), "rank": np.array(by_rank)}

@@ -101,14 +101,6 @@ def _notes() -> dict[str, str]:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def _as_they_are(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows
-
-
-def _no_runs(_: pd.DataFrame) -> None:
-    return None
-
-
 @dataclass(frozen=True)
 class Study:
     """An experiment of the book.
@@ -148,10 +140,10 @@ class Study:
     blocks: Callable[[Any], Sequence[Any]]
     block: Callable[[Any, Any], pd.DataFrame]
     estimate: Callable[[pd.DataFrame], pd.DataFrame]
-    summarise: Callable[[pd.DataFrame], pd.DataFrame] = _as_they_are
+    summarise: Callable[[pd.DataFrame], pd.DataFrame] = lambda rows: rows
     figures: Mapping[str, Callable[..., Figure]] = field(default_factory=dict)
     claims: Mapping[str, Callable[..., Sequence[Part]]] = field(default_factory=dict)
-    runs: Callable[[pd.DataFrame], pd.DataFrame | None] = _no_runs
+    runs: Callable[[pd.DataFrame], pd.DataFrame | None] = lambda _: None
     sample: Mapping[str, Any] = field(default_factory=dict)
     measured: Sequence[str] = ()
     version: int = 1

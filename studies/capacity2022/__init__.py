@@ -37,8 +37,12 @@ __all__ = [
 ]
 
 
-def _rounded(rows: pd.DataFrame, digits: int = 6) -> pd.DataFrame:
-    return rows.round(digits)
+def _rounded(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows.round(6)
+
+
+def _to_four(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows.round(4)
 
 
 @cache
@@ -138,7 +142,7 @@ NEAR = Study(
     settings=near_optimal.NearOptimal,
     blocks=near_optimal.near_blocks,
     block=near_optimal.near_block,
-    summarise=partial(_rounded, digits=4),
+    summarise=_to_four,
     estimate=near_optimal.near_estimates,
     figures={"fig-bridge-near": show.near_optimal},
     sample={"n_repetitions": 1},
@@ -152,7 +156,7 @@ SETS = {
         settings=bridge.CandidateSets,
         blocks=partial(bridge.candidate_blocks, problem),
         block=bridge.set_block,
-        summarise=partial(_rounded, digits=4),
+        summarise=_to_four,
         estimate=bridge_show.set_estimates,
         figures={
             "fig-bridge-ranks": bridge_show.ranks,
@@ -172,7 +176,7 @@ PATIENTS = Study(
     settings=bridge.CandidateSets,
     blocks=partial(bridge.candidate_blocks, ""),
     block=bridge.patient_block,
-    summarise=partial(_rounded, digits=4),
+    summarise=_to_four,
     estimate=bridge_show.patient_estimates,
     figures={
         "fig-bridge-conflicts": bridge_show.conflicts,

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from sklearn.model_selection import train_test_split
 
-from pvf.multiplicity import perturb_scores
+from pvf.multiplicity import perturb_scores, rashomon_set
 from studies.capacity2022 import run, searches
 from studies.capacity2022.run import EPSILONS, Parts
 from studies.kit.study import Settings, setting
@@ -145,10 +145,16 @@ def _of_seeds(seeds: pd.DataFrame, n_searched: int) -> list[pd.DataFrame]:
         ("third of seeds, some samples", max(1, len(models) // 3), n_searched),
     ):
         losses = run.log_losses(scores[:n_models], y)
-        found = run.within(scores[:n_models, :n_persons], losses, y[:n_persons])
+        by_epsilon = {
+            epsilon: {
+                "loss": losses.min(),
+                **run.summary(scores[rashomon_set(losses, epsilon), :n_persons], y[:n_persons]),
+            }
+            for epsilon in EPSILONS
+        }
         seconds = spent * n_models / len(models)
         names = {"way": way, "n_trained": n_models, "n_persons": len(y), "seconds": seconds}
-        frames.append(run.rows_by_epsilon(names, found))
+        frames.append(run.rows_by_epsilon(names, by_epsilon))
     return frames
 
 

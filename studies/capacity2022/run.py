@@ -111,7 +111,7 @@ class Greedy(Settings):
 # --- data -----------------------------------------------------------------------------------------
 
 
-def paper_data(dataset: str) -> tuple[pd.DataFrame, pd.Series]:
+def paper_data(dataset: str, *, download: bool = True) -> tuple[pd.DataFrame, pd.Series]:
     """Return Adult or COMPAS, features and labels, with the preprocessing of the authors' code.
 
     Adult: both parts; persons recorded as White or Black; age, years of schooling, race, sex,
@@ -120,9 +120,9 @@ def paper_data(dataset: str) -> tuple[pd.DataFrame, pd.Series]:
     charge (±1), race, sex, earlier charges and days in jail; charged again at any time or not.
     """
     if dataset == "adult":
-        return _adult(load_adult("all"))
+        return _adult(load_adult("all", download=download))
     if dataset == "compas":
-        return _compas(load_compas("all", "is_recid"))
+        return _compas(load_compas("all", "is_recid", download=download))
     raise ValueError(f"dataset must be one of {sorted(DATASETS)}, got {dataset!r}.")
 
 

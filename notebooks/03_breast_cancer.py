@@ -16,7 +16,7 @@
 #
 # **Answer.** Yes, and more often than the paper reports: by Intervention Efficiency at γ = 0.1 PVF
 # {term}`wins <win, loss, tie>` in {glue:text}`breast_ahead_win:.0f`% of splits and loses in
-# {glue:text}`breast_ahead_loss:.0f`%. In patients the gain is small, {glue:text}`breast_cases_gain:.2f`
+# {glue:text}`breast_ahead_loss:.0f`%. In patients the gain is small, {glue:text}`breast_cases_gain_estimate:.2f`
 # more cases ({glue:text}`breast_cases_gain_low:.2f` to {glue:text}`breast_cases_gain_high:.2f`) among
 # ten treated of a hundred.
 
@@ -33,23 +33,23 @@ from IPython.display import Markdown
 from myst_nb import glue
 
 from book.tools.figures import keep_data
-from studies.kit.show import show
-from studies.pvf2026.clinical import BREAST
-from studies.pvf2026.clinical import run as clinical
+from studies.kit.dots import Frames, at
+from studies.kit.show import provenance_table, show, text_table
+from studies.pvf2026.clinical import BREAST, estimate
 from studies.pvf2026.clinical import show as clinical_report
 
 ids = ["BRE-1", "BRE-2", "BRE-3", "BRE-4"]
 run = BREAST.run(n_repetitions=n_repetitions, seed=seed)
 full, provenance = run.committed, run.provenance
 keep_data("fig-breast-leads", run.table)
-ours = clinical.shares(full).query(
-    "sigma == 0.3 and metric == 'IE@0.1' and tie_break == 'shared'"
-)
+where = {"metric": "IE@0.1", "sigma": 0.3, "tie_break": "shared"}
+ours = at(run.reference, **where).set_index("quantity")
 for name in ("win", "loss"):
-    glue(f"breast_ahead_{name}", float(100 * ours[name].item()), display=False)
+    share = float(ours.loc[name, "estimate"])
+    glue(f"breast_ahead_{name}", share, display=False)
 
 # %% mystnb={"figure": {"name": "fig-breast-leads", "caption": "Lead of PVF over the traditional method in the external test, by noise level and metric; one random order breaks the ties of both methods. Line: mean of all full runs. Band: where 95% of single runs of 25 splits fall. Dots: the run on this page. Diamond: the paper."}, "image": {"alt": "Six panels, one for each metric. The lead is zero at the smallest noise and rises with the noise, much for Intervention Efficiency and little for F1."}}
-clinical_report.figure_of_leads(full, run.table, ids)
+run.figure("fig-breast-leads")
 
 # %% [markdown]
 # ## Why
@@ -70,11 +70,9 @@ clinical_report.figure_of_leads(full, run.table, ids)
 # {numref}`fig-breast-reached` sets the choices beside chance and the best tree.
 
 # %% mystnb={"figure": {"name": "fig-breast-reached", "caption": "Of a hundred patients ten can be treated: how many of these are cases, for trees chosen in different ways, at σ = 0.3. Means over repetitions with 95% t intervals."}, "image": {"alt": "Five rows of ten places. Patients taken at random fill less than four, a tree taken at random and both chosen trees nearly all, the best tree all."}}
-from studies.kit.results import read_result
+from studies.pvf2026.clinical import REACHED
 
-reached, _ = read_result("clinical_reached")
-reached = reached[reached["dataset"] == "breast-cancer"]
-clinical_report.figure_of_reached_cases(reached, sigma=0.3)
+REACHED.figures["fig-breast-reached"](Frames(REACHED.reference))
 
 # %% [markdown]
 # ## In code
@@ -105,7 +103,7 @@ pvf.perturbation_validation(
 # order breaks the ties of both methods; a note says where another rule changes the label.
 
 # %%
-from studies.kit.claims import verdict_table
+from studies.kit.claims import parts_table, verdict_table
 
 verdict_table([*ids, "BRE-5"]).style.set_uuid("breast-verdicts")
 
@@ -145,10 +143,10 @@ verdict_table([*ids, "BRE-5"]).style.set_uuid("breast-verdicts")
 
 # %% table="A problem whose truth is known: wins, losses and ties by F1, under each tie rule."
 simulated = clinical_report.simulated_problems(n_problems, seed=seed)
-shares = clinical.shares(simulated, unit="subset")
-clinical_report.readable_shares(shares, metric="F1").style.set_uuid(
-    "breast-simulated"
-)
+known = at(estimate(simulated), metric="F1")
+known = at(known, quantity=["win", "loss", "tie", "gain"])
+words = {"spec": clinical_report.SPECS, "names": clinical_report.NAMES}
+show(text_table(known, "tie_break", **words), "breast-simulated")
 
 # %% [markdown]
 # The method does what it promises where the noise of the perturbation resembles the noise of the
@@ -160,7 +158,10 @@ clinical_report.readable_shares(shares, metric="F1").style.set_uuid(
 # We count what BRE-5 claims.
 
 # %% table="The patients, counted."
-clinical.breast_arithmetic().style.hide(axis="index").set_uuid("breast-counts")
+from studies.pvf2026.clinical import BREAST_COUNTS
+
+counted = BREAST_COUNTS.run(n_jobs=1).table
+show(counted, "breast-counts", index=False)
 
 # %% [markdown]
 # ## The experiment
@@ -178,10 +179,8 @@ clinical.breast_arithmetic().style.hide(axis="index").set_uuid("breast-counts")
 # which 95% of our single runs fall.
 
 # %% table="Wins, losses and ties at the paper’s σ, ours beside the paper’s."
-comparison = clinical_report.beside_paper(full, ids)
-clinical_report.readable_comparison(comparison).style.set_uuid(
-    "breast-comparison"
-)
+comparison = clinical_report.printed_beside_ours(run.reference, ids)
+show(comparison, "breast-comparison")
 
 # %% [markdown]
 # Does PVF win more often than it loses? The splits of a run share patients, so they are no
@@ -190,16 +189,17 @@ clinical_report.readable_comparison(comparison).style.set_uuid(
 # splits, and by flipping its five subsets, which can't give a p below 1/16.
 
 # %% table="Does PVF win more often than it loses?"
-clinical_report.readable_tests(
-    clinical_report.lead_tests(full, ids)
-).style.set_uuid("breast-tests")
+tests = clinical_report.lead_tests(full, ids)
+show(clinical_report.tests_in_words(tests), "breast-tests")
 
 # %% [markdown]
 # What can one run see at all? The smallest lead, in percent of splits, that a single run of the
 # paper's size detects at 5% with 80% power, beside ours.
 
 # %% table="The smallest lead that one run of the paper’s size detects, beside ours."
-clinical_report.power_table(ids).style.set_uuid("breast-power")
+power = parts_table(*ids)
+power = power[~power["part"].str.contains("tie")]
+show(power, "breast-power", index=False)
 
 # %% [markdown]
 # ## Ties
@@ -225,7 +225,7 @@ show(ties, "breast-ties").format(precision=1)
 # the traditional method's choosing. Does it also decide who wins?
 
 # %% mystnb={"figure": {"name": "fig-breast-ties", "caption": "Mean lead of PVF under four tie rules, with 95% t intervals over the full repetitions; open marks: the run on this page."}, "image": {"alt": "Six panels, one for each metric, with four nearly equal curves in each, one for each tie rule."}}
-clinical_report.figure_of_tie_rules(full, run.table)
+run.figure("fig-breast-ties")
 
 # %% [markdown]
 # On these data it does not ({numref}`fig-breast-ties`): the order of the trees in the pool is
@@ -233,11 +233,11 @@ clinical_report.figure_of_tie_rules(full, run.table)
 # count how many of its choices are among them at σ = 0.3, and what share of the gain is theirs.
 
 # %% table="PVF’s choices at σ = 0.3 that are among the tied trees, and their share of the gain."
-within = clinical_report.choices_within_ties(full, sigma=0.3)
-glue("breast_within_ie01", float(within.iloc[0, 0]), display=False)
-within.style.format(precision=4).format(
-    "{:.0f}", subset=[within.columns[0]]
-).set_uuid("breast-within")
+within = at(run.reference, sigma=0.3, tie_break="random")
+within = at(within, quantity=["within", "gain", "gain_within"])
+share = at(within, metric="IE@0.1", quantity="within")["estimate"].item()
+glue("breast_within_ie01", float(share), display=False)
+show(text_table(within, "metric", **words), "breast-within")
 
 # %% [markdown]
 # At γ = 0.1 {glue:text}`breast_within_ie01:.0f`% of PVF's choices also have the best score on the
@@ -250,7 +250,7 @@ within.style.format(precision=4).format(
 # on average.
 
 # %% mystnb={"figure": {"name": "fig-breast-gains", "caption": "Mean gain in the external metric, PVF's choice less the traditional one, under four tie rules, with 95% t intervals over the full repetitions; open marks: the run on this page."}, "image": {"alt": "Six panels, one for each metric. The gain grows with the noise; it is largest for Intervention Efficiency at the two smallest capacities and hardly above zero for F1."}}
-clinical_report.figure_of_gains(full, run.table)
+run.figure("fig-breast-gains")
 
 # %% [markdown]
 # For a clinic that can treat ten of a hundred patients, we turn the gain in IE at γ = 0.1 and
@@ -258,16 +258,13 @@ clinical_report.figure_of_gains(full, run.table)
 # a case and is reached.
 
 # %%
-gain = clinical.shares(full).query(
-    "sigma == 0.3 and metric == 'IE@0.1' and tie_break == 'shared'"
-)
-share = clinical.breast_arithmetic().eval("positives / samples").item()
-per_hundred = gain[["gain", "gain_low", "gain_high"]] * 0.1 * share * 100
-for name, value in per_hundred.iloc[0].items():
-    glue(f"breast_cases_{name}", float(value), display=False)
+share = counted.eval("positives / samples").item()
+for end in ("estimate", "low", "high"):
+    cases = float(ours.loc["gain", end] * 0.1 * share * 100)
+    glue(f"breast_cases_gain_{end}", cases, display=False)
 
 # %% [markdown]
-# PVF's choice reaches {glue:text}`breast_cases_gain:.2f` more cases
+# PVF's choice reaches {glue:text}`breast_cases_gain_estimate:.2f` more cases
 # ({glue:text}`breast_cases_gain_low:.2f` to {glue:text}`breast_cases_gain_high:.2f`) among ten
 # treated of a hundred: one more case in several such clinics.
 
@@ -310,10 +307,12 @@ show(many_sets.sets_needed(enough), "breast-sets-needed")
 # trees taken by both) with endless sets less that with 101.
 
 # %%
-show(many_sets.lost_to_chance(enough), "breast-sets-lost")
+of_101 = at(enough, n_sets=101)
+lost = text_table(at(of_101, quantity="lost"), "sigma", "metric", spec="+.1f")
+same = at(of_101, quantity="same", sigma=0.3).set_index("metric")["estimate"]
 for name, metric in {"ie": "IE@0.1", "f1": "F1"}.items():
-    share = many_sets.other_choices(enough, metric)
-    glue(f"breast_sets_{name}", share, display=False)
+    glue(f"breast_sets_{name}", float(100 - same[metric]), display=False)
+show(lost, "breast-sets-lost")
 
 # %% [markdown]
 # At σ = 0.3 another tree is chosen in {glue:text}`breast_sets_ie:.0f`% of runs for IE@0.1 and in
@@ -328,9 +327,7 @@ for name, metric in {"ie": "IE@0.1", "f1": "F1"}.items():
 # other repetitions.
 
 # %% table="The lead where σ is chosen on the repetition that is reported, and where on all others."
-clinical_report.readable_tuning(clinical.tuned(full)).style.set_uuid(
-    "breast-tuning"
-)
+show(clinical_report.tuned_leads(full), "breast-tuning")
 
 # %% [markdown]
 # ## This run and the committed results
@@ -345,9 +342,8 @@ Markdown(run.says())
 # %% table="Where the committed results come from."
 glue("breast_repetitions", float(full["repetition"].nunique()), display=False)
 glue("breast_minutes", provenance["wall_time"] / 60, display=False)
-clinical_report.readable_provenance(provenance).style.set_uuid(
-    "breast-provenance"
-)
+origin = provenance_table("breast_cancer").T
+show(origin, "breast-provenance")
 
 # %% [markdown]
 # ## Exercise

@@ -34,25 +34,23 @@ from IPython.display import Markdown
 from myst_nb import glue
 
 from book.tools.figures import keep_data
-from studies.kit.show import show, text_table
+from studies.kit.dots import Frames, at
+from studies.kit.show import provenance_table, show, text_table
 from studies.pvf2026.clinical import CERVICAL
-from studies.pvf2026.clinical import run as clinical
 from studies.pvf2026.clinical import show as clinical_report
 
 run = CERVICAL.run(n_repetitions=n_repetitions, seed=seed)
 full, provenance = run.committed, run.provenance
 keep_data("fig-cervical-leads", run.table)
-ours = clinical.shares(full).query(
-    "sigma == 0.01 and metric == 'IE@0.1' and tie_break == 'shared'"
-)
+where = {"metric": "IE@0.1", "sigma": 0.01, "tie_break": "shared"}
+ours = at(run.reference, **where).set_index("quantity")
 for name in ("win", "loss"):
-    glue(
-        f"cervical_ahead_{name}", float(100 * ours[name].item()), display=False
-    )
+    share = float(ours.loc[name, "estimate"])
+    glue(f"cervical_ahead_{name}", share, display=False)
 
 # %% mystnb={"figure": {"name": "fig-cervical-leads", "caption": "Lead of PVF over the traditional method in the external test, by noise level and metric; one random order breaks the ties of both methods. Line: mean of all full runs. Band: where 95% of single runs of 30 splits fall. Dots: the run on this page, if there was one. Diamond: the paper."}, "image": {"alt": "Six panels, one for each metric, each with a nearly level line of our mean lead, a wide band around it, and the paper's diamond."}}
 ids = ["CER-1", "CER-2", "CER-3"]
-clinical_report.figure_of_leads(full, run.table, ids)
+run.figure("fig-cervical-leads")
 
 # %% [markdown]
 # ## Why
@@ -65,17 +63,15 @@ clinical_report.figure_of_leads(full, run.table, ids)
 #
 # *For a ward:* with two cases to choose by, no rule picks a tree that is better than one taken at
 # random; get more cases first. *For a reviewer:* a single run of thirty splits spreads so widely
-# ({numref}`fig-cervical-runs`) that choosing σ on the run that is reported turns an average loss into a
+# ({numref}`fig-cervical-leads`) that choosing σ on the run that is reported turns an average loss into a
 # draw or better.
 #
 # {numref}`fig-cervical-reached` shows how many cases ten places reach.
 
 # %% mystnb={"figure": {"name": "fig-cervical-reached", "caption": "Of a hundred patients ten can be treated: how many of these are cases, for trees chosen in different ways, at σ = 0.01. Means over the full repetitions with 95% t intervals."}, "image": {"alt": "Five rows of ten places. About one place is filled in the first four rows, somewhat more for the best tree."}}
-from studies.kit.results import read_result
+from studies.pvf2026.clinical import REACHED
 
-reached, _ = read_result("clinical_reached")
-reached = reached[reached["dataset"] == "cervical-cancer"]
-clinical_report.figure_of_reached_cases(reached, sigma=0.01)
+REACHED.figures["fig-cervical-reached"](Frames(REACHED.reference))
 
 # %% [markdown]
 # ## In code
@@ -105,7 +101,7 @@ print(f"{(copies.births != 2).mean():.1%} have another number of births")
 # order breaks the ties of both methods; a note says where another rule changes the label.
 
 # %%
-from studies.kit.claims import verdict_table
+from studies.kit.claims import parts_table, verdict_table
 
 verdict_table([*ids, "CER-4"]).style.set_uuid("cervical-verdicts")
 
@@ -147,14 +143,16 @@ verdict_table([*ids, "CER-4"]).style.set_uuid("cervical-verdicts")
 # on this machine, the counts are those of the committed results.
 
 # %%
-steps, _, origin = clinical_report.cervical_counts()
-Markdown(origin)
+from studies.pvf2026.clinical import COUNTS
+
+counts = COUNTS.run(n_jobs=1)
+Markdown(counts.says())
 
 # %% [markdown]
 # Schiller-positive cases and gaps are counted in what each step leaves.
 
 # %% table="Rows, columns, cases and gaps at each step that the paper names."
-steps.style.hide(axis="index").set_uuid("cervical-steps")
+show(counts.committed, "cervical-steps", index=False)
 
 # %% [markdown]
 # The published table has 858 rows and 36 columns, four of them outcomes. Two columns are over half
@@ -165,7 +163,9 @@ steps.style.hide(axis="index").set_uuid("cervical-steps")
 # What each column is, and why, decides how it is perturbed.
 
 # %% table="What each column is taken for, and why."
-clinical_report.cervical_columns().style.set_uuid("cervical-columns")
+from studies.pvf2026.clinical.counts import cervical_columns
+
+cervical_columns().style.set_uuid("cervical-columns")
 
 # %% [markdown]
 # ## The experiment
@@ -185,38 +185,33 @@ clinical_report.cervical_columns().style.set_uuid("cervical-columns")
 # the range that counts is the one in which 95% of our single runs fall.
 
 # %% table="Wins, losses and ties at the paper’s σ, ours beside the paper’s."
-comparison = clinical_report.beside_paper(full, ids)
-clinical_report.readable_comparison(comparison).style.set_uuid(
-    "cervical-comparison"
-)
+comparison = clinical_report.printed_beside_ours(run.reference, ids)
+show(comparison, "cervical-comparison")
 
 # %% [markdown]
 # ## What one run is worth
 #
 # Thirty splits share patients: five splits are of the same hundred, and all external tests overlap.
-# {numref}`fig-cervical-runs` shows how the lead of a run varies when only the draw of subsets,
-# splits, trees and noise changes, and where the paper's run falls.
-
-# %% mystnb={"figure": {"name": "fig-cervical-runs", "caption": "Leads of our single runs at the paper's σ for each metric, the lead that the paper prints, and that of the run on this page."}, "image": {"alt": "Six histograms of the lead over single runs, one for each metric, with the paper's value as a dashed line."}}
-clinical_report.figure_of_single_runs(full, ids, run.table)
-
-# %% [markdown]
+# The band in {numref}`fig-cervical-leads` shows how the lead of a run varies when only the draw of
+# subsets, splits, trees and noise changes, and where the paper's run falls.
+#
 # Does PVF win more often than it loses? The test flips the signs of whole repetitions, since within
 # one everything depends on everything; it holds for new draws from these 668 patients. Beside it
 # stands what the paper's own counts can say: taken as independent splits, and by flipping its six
 # subsets, whose smallest possible p is 1/32.
 
 # %% table="Does PVF win more often than it loses?"
-clinical_report.readable_tests(
-    clinical_report.lead_tests(full, ids)
-).style.set_uuid("cervical-tests")
+tests = clinical_report.lead_tests(full, ids)
+show(clinical_report.tests_in_words(tests), "cervical-tests")
 
 # %% [markdown]
 # What can one run see at all? The smallest lead, in percent of splits, that a single run of the
 # paper's size detects at 5% with 80% power, beside ours.
 
 # %% table="The smallest lead that one run of the paper’s size detects, beside ours."
-clinical_report.power_table(ids).style.set_uuid("cervical-power")
+power = parts_table(*ids)
+power = power[~power["part"].str.contains("tie")]
+show(power, "cervical-power", index=False)
 
 # %% [markdown]
 # ## Ties
@@ -225,14 +220,16 @@ clinical_report.power_table(ids).style.set_uuid("cervical-power")
 # of them is taken could decide who wins.
 
 # %% mystnb={"figure": {"name": "fig-cervical-ties", "caption": "Mean lead of PVF under four tie rules, with 95% t intervals over the full repetitions; open marks: the run on this page."}, "image": {"alt": "Six panels, one for each metric, with four curves in each, one for each tie rule."}}
-clinical_report.figure_of_tie_rules(full, run.table)
+run.figure("fig-cervical-ties")
 
 # %% [markdown]
 # How many trees tie on average, and what PVF's choices have to do with these ties, at σ = 0.01:
 
 # %% table="How many trees tie, and what PVF’s choices have to do with these ties, at σ = 0.01."
-ties = clinical_report.tied_candidates(full, sigma=0.01)
-ties.style.format(precision=4).set_uuid("cervical-within")
+columns = ["n_tied_traditional", "n_tied_pvf", "within", "gain", "gain_within"]
+within = at(run.reference, sigma=0.01, tie_break="random", quantity=columns)
+words = {"spec": clinical_report.SPECS, "names": clinical_report.NAMES}
+show(text_table(within, "metric", **words), "cervical-within")
 
 # %% [markdown]
 # ## How large the gain is
@@ -241,7 +238,7 @@ ties.style.format(precision=4).set_uuid("cervical-within")
 # on average.
 
 # %% mystnb={"figure": {"name": "fig-cervical-gains", "caption": "Mean gain in the external metric, PVF's choice less the traditional one, under four tie rules, with 95% t intervals over the full repetitions; open marks: the run on this page."}, "image": {"alt": "Six panels, one for each metric, with four curves of the mean gain around zero."}}
-clinical_report.figure_of_gains(full, run.table)
+run.figure("fig-cervical-gains")
 
 # %% [markdown]
 # With two cases to choose by, neither method picks a tree that is better than one taken at random.
@@ -252,20 +249,20 @@ clinical_report.figure_of_gains(full, run.table)
 # The last columns show how good the chosen tree is at all, which is where a leak shows.
 
 # %% table="What each open choice changes: the lead by IE at γ = 0.1, and how good the chosen tree is."
-choices, _ = read_result("cervical_choices")
-effects = clinical_report.effects_of_choices(choices, sigma=0.01)
-clinical_report.readable_choices(effects, metric="IE@0.1").style.set_uuid(
-    "cervical-choices-ie"
-)
+from studies.pvf2026.clinical import CHOICES
+
+columns = ["lead", "change", "gain", "external_traditional"]
+choices = at(CHOICES.reference, sigma=0.01, quantity=columns)
+by_ie = text_table(at(choices, metric="IE@0.1"), "variant", **words)
+show(by_ie, "cervical-choices-ie")
 
 # %% [markdown]
 # The same for F1. Where categories get noise as numbers do, or the other outcomes stay among the
 # features, it is not the same experiment any more.
 
 # %% table="What each open choice changes, by F1."
-clinical_report.readable_choices(effects, metric="F1").style.set_uuid(
-    "cervical-choices-f1"
-)
+by_f1 = text_table(at(choices, metric="F1"), "variant", **words)
+show(by_f1, "cervical-choices-f1")
 
 # %% [markdown]
 # ## How many perturbed sets are enough?
@@ -306,10 +303,12 @@ show(many_sets.sets_needed(enough), "cervical-sets-needed")
 # trees taken by both) with endless sets less that with 101.
 
 # %%
-show(many_sets.lost_to_chance(enough), "cervical-sets-lost")
+of_101 = at(enough, n_sets=101)
+lost = text_table(at(of_101, quantity="lost"), "sigma", "metric", spec="+.1f")
+same = at(of_101, quantity="same", sigma=0.3).set_index("metric")["estimate"]
 for name, metric in {"ie": "IE@0.1", "f1": "F1"}.items():
-    share = many_sets.other_choices(enough, metric)
-    glue(f"cervical_sets_{name}", share, display=False)
+    glue(f"cervical_sets_{name}", float(100 - same[metric]), display=False)
+show(lost, "cervical-sets-lost")
 
 # %% [markdown]
 # At σ = 0.3 another tree is chosen in {glue:text}`cervical_sets_ie:.0f`% of runs for IE@0.1 and in
@@ -396,9 +395,7 @@ ties.figure("fig-clinical-protocols")
 # other repetitions.
 
 # %% table="The lead where σ is chosen on the repetition that is reported, and where on all others."
-clinical_report.readable_tuning(clinical.tuned(full)).style.set_uuid(
-    "cervical-tuning"
-)
+show(clinical_report.tuned_leads(full), "cervical-tuning")
 
 # %% [markdown]
 # ## This run and the committed results
@@ -412,9 +409,8 @@ clinical_report.readable_tuning(clinical.tuned(full)).style.set_uuid(
 Markdown(run.says())
 
 # %% table="Where the committed results come from."
-clinical_report.readable_provenance(provenance).style.set_uuid(
-    "cervical-provenance"
-)
+origin = provenance_table("cervical_cancer").T
+show(origin, "cervical-provenance")
 
 # %% [markdown]
 # ## Exercise

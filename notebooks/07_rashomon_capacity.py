@@ -302,16 +302,10 @@ show(
 )
 
 # %% [markdown]
-# {numref}`fig-rashomon-costs` sets the capacity against time. One trained network with AWP shows more
-# than a hundred do, but its searches are made person by person. The next table, from the committed
-# full results, extrapolates to the whole test part, where AWP takes longer. The claim that AWP is
-# cheaper holds in models trained, not in time, for networks as small as these.
-
-# %% mystnb={"figure": {"name": "fig-rashomon-costs", "caption": "Mean capacity above 1 that each way finds at ε = 0.01, against its time for 150 persons; standard errors over five splits. Blue: logistic regression. Orange: networks."}, "image": {"alt": "Two panels with logarithmic axes, Adult and COMPAS. The exact optimum and AWP lie far above the sampled logistic regressions; AWP on networks lies several times above the sampled networks, to the left of them."}}
-awp.figure("fig-rashomon-costs", beside=[logistic, networks])
-
-# %% [markdown]
-# What one search finds above the other, person by person, in the full results:
+# One trained network with AWP shows more than a hundred do, but its searches are made person by
+# person. The next table, from the committed full results, extrapolates to the whole test part, where
+# AWP takes longer. The claim that AWP is cheaper holds in models trained, not in time, for networks as
+# small as these.
 
 # %% table="AWP beside sampling, person by person, in the full results."
 from studies.capacity2022.searches import against_sampling

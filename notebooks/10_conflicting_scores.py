@@ -133,13 +133,7 @@ breast.figure("fig-bridge-ranks", beside=[cervical, synthetic])
 # ## Who carries the errors?
 #
 # We sort the external patients of each split by capacity, cut them into tenths (patients of equal
-# capacity share their places evenly), and count the errors of each choice in each tenth
-# ({numref}`fig-bridge-errors`).
-
-# %% mystnb={"figure": {"name": "fig-bridge-errors", "caption": "Share of all external errors that each tenth of patients by capacity carries, candidates chosen and sets formed by F1; the first of tied candidates is taken. 95% intervals from resampled repetitions; pale: the committed results."}, "image": {"alt": "Five panels. On the breast-cancer data the upper four tenths carry nearly all errors; on the cervical-cancer data and for separable clusters the last two carry more than their share; for overlapping clusters all tenths carry a tenth. Errors of PVF alone are concentrated in the last tenths everywhere."}}
-patients.figure("fig-bridge-errors")
-
-# %% [markdown]
+# capacity share their places evenly), and count the errors of each choice in each tenth.
 # {numref}`fig-bridge-carried` has the fifth of patients with the largest capacity, for every metric. A
 # member taken at random errs on the same patients as the two choices do: these patients are hard for
 # the whole set, whoever chooses.

@@ -71,10 +71,6 @@ CHECKS = Study(
     estimate=checks.check_estimates,
     figures={"fig-rashomon-simplex": show.simplex},
     sample={"n_sets": 1000},
-    notes=(
-        "Properties of Rashomon Capacity on random sets of scores, and the paper's own examples: "
-        "one row for each check, quantity and number of classes (0: does not matter)."
-    ),
 )
 
 NETWORKS = Study(
@@ -87,11 +83,6 @@ NETWORKS = Study(
     figures={"fig-rashomon-epochs": show.epochs, "fig-rashomon-remedies": show.remedies},
     claims={"RC-10": _of_several_tables},
     sample={"n_repetitions": 1},
-    notes=(
-        "Rashomon Capacity of networks trained from many seeds on Adult and COMPAS, and what "
-        "ensembles and calibration make of it: one row for each data set, training, number of "
-        "epochs, split, way and epsilon, rounded to six decimals."
-    ),
     measured=("seconds",),
 )
 
@@ -104,10 +95,6 @@ LOGISTIC = Study(
     estimate=run.by_split,
     figures={"fig-rashomon-penalties": show.penalties},
     sample={"n_repetitions": 1},
-    notes=(
-        "Rashomon Capacity around one logistic regression, as four ways find it: one row for "
-        "each data set, penalty, split, way and epsilon, rounded to six decimals."
-    ),
     measured=("seconds",),
 )
 
@@ -120,11 +107,6 @@ GREEDY = Study(
     estimate=run.greedy_estimates,
     figures={"fig-bridge-greedy": show.greedy},
     sample={"n_repetitions": 1},
-    notes=(
-        "How much of the capacity of a set of networks on COMPAS a few of them keep: one row "
-        "for each training, split, first model, rule, half of the test part and number of "
-        "models, rounded to six decimals."
-    ),
 )
 
 AWP = Study(
@@ -135,17 +117,11 @@ AWP = Study(
     summarise=_rounded,
     estimate=run.by_split,
     figures={
-        "fig-rashomon-costs": show.costs,
         "fig-rashomon-tails": show.tails,
         "fig-rashomon-curves": show.curves,
         "fig-rashomon-decisions": show.in_decisions,
     },
     sample={"n_repetitions": 1},
-    notes=(
-        "Rashomon Capacity that adversarial weight perturbation finds around networks on Adult "
-        "and COMPAS, with PyTorch: one row for each data set, network, split and epsilon, "
-        "rounded to six decimals."
-    ),
     measured=("seconds",),
 )
 
@@ -158,11 +134,6 @@ AUTHORS = Study(
     estimate=authors.authors_estimates,
     figures={"fig-rashomon-authors": show.authors, "fig-rashomon-leads": show.leads},
     claims=dict.fromkeys(("RC-6", "RC-7", "RC-8"), _of_several_tables),
-    notes=(
-        "Rashomon Capacity on Adult and COMPAS with the networks, training, seeds and splits of "
-        "the authors' script, by sampling and by AWP, with PyTorch: one row for each data set, "
-        "split, way and epsilon, rounded to six decimals; seconds are of processor time."
-    ),
     measured=("seconds",),
 )
 
@@ -175,11 +146,6 @@ NEAR = Study(
     estimate=near_optimal.near_estimates,
     figures={"fig-bridge-near": show.near_optimal},
     sample={"n_repetitions": 1},
-    notes=(
-        "All near-optimal trees of depth three, listed with tree-praxis, and all near-optimal "
-        "additive models, bounded, on breast cancer: one row for each split, epsilon and capacity, "
-        "rounded to four decimals; of tied trees the mean is taken."
-    ),
 )
 
 #: The candidates of the clinical and synthetic experiments as sets, by the beginning of a
@@ -197,11 +163,6 @@ SETS = {
             "fig-bridge-separation": bridge_show.separations,
         },
         sample={"n_repetitions": 1, "n_datasets": 10},
-        notes=(
-            f"The candidates of {what} as Rashomon sets: one row for each {unit}, metric and "
-            "epsilon, rounded to four decimals; of tied candidates the first is taken, and in "
-            "columns that end in _random the mean over all."
-        ),
     )
     for problem, what, unit in [
         ("breast-cancer", "the breast-cancer splits", "split"),
@@ -219,16 +180,10 @@ PATIENTS = Study(
     estimate=bridge_show.patient_estimates,
     figures={
         "fig-bridge-conflicts": bridge_show.conflicts,
-        "fig-bridge-errors": bridge_show.errors,
         "fig-bridge-decisions": bridge_show.in_decisions,
         "fig-bridge-carried": bridge_show.carried,
     },
     sample={"n_repetitions": 1, "n_datasets": 10},
-    notes=(
-        "How the candidates' Rashomon sets treat external patients: one row for each problem, "
-        "repetition (of synthetic data: ten data sets), metric, epsilon and group of patients, "
-        "rounded to four decimals; of tied candidates the first is taken."
-    ),
 )
 
 STUDIES = (CHECKS, AUTHORS, NETWORKS, LOGISTIC, GREEDY, AWP, NEAR, *SETS.values(), PATIENTS)

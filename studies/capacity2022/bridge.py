@@ -21,18 +21,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
+from pvf._types import Array, Flags, Indices
 from pvf.multiplicity import rashomon_capacity, rashomon_set
 from pvf.validation import is_tied_best
 from studies.data.datasets import make_clusters
 from studies.kit.study import Settings, setting
 from studies.pvf2026.clinical import run as clinical
 from studies.pvf2026.synthetic import run as synthetic
-
-Array = NDArray[np.float64]
 
 #: Tolerances ε, relative to the best validation score.
 EPSILONS = (0.0, 0.1, 1.0)
@@ -75,13 +73,13 @@ class Candidates:
     """
 
     scores: Array
-    is_case: NDArray[np.bool_]
+    is_case: Flags
     distance: Array
     scores_validation: Array
     validation: Array
     external: Array
-    pvf: NDArray[np.bool_]
-    traditional: NDArray[np.bool_]
+    pvf: Flags
+    traditional: Flags
 
 
 @dataclass(frozen=True)
@@ -139,7 +137,6 @@ def synthetic_candidates(
     frame, labels = make_clusters(n_external, mu, rng)
     X, is_case = frame.to_numpy(), labels.to_numpy() == 1
     margins = synthetic.pair_margins(trace.models, X)
-    flagged = margins > 0
     n_metrics = len(clinical.METRICS)
     best = (trace.best[:, :n_metrics, None] >> np.arange(len(synthetic.PAIRS))) & 1 == 1
     return Candidates(
@@ -148,12 +145,7 @@ def synthetic_candidates(
         distance=np.abs(X[:, :2].sum(axis=1) - mu) / np.sqrt(2),
         scores_validation=expit(trace.margins),
         validation=trace.traditional[:, :n_metrics].T,
-        external=clinical.scores_from_counts(
-            flagged[:, is_case].sum(axis=1),
-            flagged[:, ~is_case].sum(axis=1),
-            int(is_case.sum()),
-            int((~is_case).sum()),
-        ),
+        external=clinical.scores_from_counts(*clinical.counted(margins > 0, is_case)),
         pvf=best[0],
         traditional=best[1],
     )
@@ -162,13 +154,13 @@ def synthetic_candidates(
 # --- what is asked of a set ---------------------------------------------------------------------
 
 
-def members(candidates: Candidates, metric: int, epsilon: float) -> NDArray[np.intp]:
+def members(candidates: Candidates, metric: int, epsilon: float) -> Indices:
     """Return the candidates within ε of the best in validation, relatively: 0 ties, 1 all."""
     values = candidates.validation[metric]
     return rashomon_set(-values, epsilon * float(values.max()))
 
 
-def central_rank(distance: Array, inside: NDArray[np.intp], choice: int) -> float:
+def central_rank(distance: Array, inside: Indices, choice: int) -> float:
     """Return the share of a set's other members that lie nearer to its middle than a choice does.
 
     Equal distances count half, so that a member taken at random has 1/2 on average. The choice need

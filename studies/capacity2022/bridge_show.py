@@ -12,17 +12,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
-from studies.capacity2022.bridge import N_CAPACITIES, N_DISTANCES, PROBLEMS
+from pvf._types import Array, Flags, Indices
+from studies.capacity2022.bridge import N_DISTANCES, PROBLEMS
 from studies.capacity2022.show import together
-from studies.kit.dots import Columns, Frames, at, dot_rows, series
+from studies.kit.dots import Columns, Frames, changed, crossed, dot_rows, lines
 from studies.kit.estimates import mean_estimates, single_run_range
-from studies.kit.show import finished, panels
-
-Array = NDArray[np.float64]
+from studies.kit.show import finished
 
 #: The tolerance that the chapter shows.
 EPSILON = 0.1
@@ -147,7 +144,7 @@ def error_shares(patients: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def weighted_auc(predictor: Array, outcome: NDArray[np.bool_], weights: Array) -> Array:
+def weighted_auc(predictor: Array, outcome: Flags, weights: Array) -> Array:
     """Return the area under the ROC curve of one predictor under many sets of weights, each a row.
 
     It is the chance that a positive has the larger value than a negative, equal values counting
@@ -164,9 +161,7 @@ def weighted_auc(predictor: Array, outcome: NDArray[np.bool_], weights: Array) -
     return np.divide(found, pairs, out=np.full(len(found), np.nan), where=pairs > 0)
 
 
-def _auc_of_units(
-    predictor: Array, outcome: NDArray[np.bool_], unit: NDArray[np.intp], weights: Array
-) -> Array:
+def _auc_of_units(predictor: Array, outcome: Flags, unit: Indices, weights: Array) -> Array:
     return weighted_auc(predictor, outcome, weights[:, unit])
 
 
@@ -196,65 +191,40 @@ def signs(estimates: pd.DataFrame, middle: float = 0.0) -> tuple[int, int, int]:
 # --- figures ------------------------------------------------------------------------------------
 
 
-def _problem_panels(
-    frames: Sequence[pd.DataFrame | None], draw: Callable[..., None], **options: Any
-) -> Figure:
-    """Draw one panel for each problem that a run has."""
-    shown = frames[0]
-    problems = [name for name in PROBLEMS if shown is not None and name in set(shown["problem"])]
-    figure, axes = panels(len(problems), titles=problems, **options)
-    for ax, problem in zip(axes, problems, strict=True):
-        draw(ax, [frame if frame is None else at(frame, problem=problem) for frame in frames])
-    return finished(figure)
-
-
-def conflicts(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def conflicts(frames: Frames) -> Figure:
     """Draw the capacity by class and by distance to the boundary, one panel a problem."""
-    ticks = [1, N_DISTANCES, N_DISTANCES + 1.5, N_DISTANCES + 2.5]
-
-    def draw(ax: Axes, frames: Sequence[pd.DataFrame | None]) -> None:
-        where = {"metric": "F1", "epsilon": EPSILON, "quantity": "capacity"}
-        for number, (grouping, fmt) in enumerate({"distance": "o-", "class": "s"}.items()):
-            only = {**where, "grouping": grouping}
-            shift = number * (N_DISTANCES + 1.5)
-            series(ax, frames, "group", number, f"by {grouping}", only, shift=shift, fmt=fmt)
-        ax.set_xticks(ticks, ["near", "far", "others", "cases"], rotation=45)
-        ax.set_ylim(bottom=1)
-
-    return _problem_panels(
-        [estimates, reference],
-        draw,
+    behind = N_DISTANCES + 1.5
+    frames = changed(
+        frames,
+        lambda rows: rows.assign(at=rows["group"] + behind * (rows["grouping"] == "class")),
+    )
+    problems = [name for name in PROBLEMS if name in set(frames.run["problem"])]
+    columns = crossed(
+        {name: {"problem": name} for name in problems},
+        {f"by {name}": {"grouping": name} for name in ("distance", "class")},
+        metric="F1",
+        epsilon=EPSILON,
+        quantity="capacity",
+    )
+    figure, axes = lines(
+        frames,
+        "at",
+        columns,
         xlabel="fifths by distance to the boundary, and the two classes",
         ylabel="mean Rashomon Capacity\n(effective classes)",
         sharey=False,
     )
-
-
-def errors(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
-    """Draw the share of errors by tenths of capacity, one panel a problem."""
-    shown = {"error_pvf": "o-", "error_traditional": "D--", "lost": "s:"}
-
-    def draw(ax: Axes, frames: Sequence[pd.DataFrame | None]) -> None:
-        tenths = [frame if frame is None else frame[frame["group"] > 0] for frame in frames]
-        for number, (error, style) in enumerate(shown.items()):
-            where = {"metric": "F1", "grouping": "capacity", "quantity": error}
-            shift, label = 0.12 * (number - 1), _ERRORS[error]
-            series(ax, tenths, "group", number, label, where, shift=shift, fmt=style)
-        ax.axhline(100 / N_CAPACITIES, color="0.35", linewidth=0.8, label="share of patients")
-        ax.set_xticks([1, 5, N_CAPACITIES])
-
-    return _problem_panels(
-        [estimates, reference],
-        draw,
-        xlabel="tenths of patients by Rashomon Capacity",
-        ylabel="share of all errors (%)",
-    )
+    for ax in axes:
+        ticks = [1, N_DISTANCES, behind, behind + 1]
+        ax.set_xticks(ticks, ["near", "far", "others", "cases"], rotation=45)
+        ax.set_ylim(bottom=1)
+    return finished(figure)
 
 
 _KEYS = ("problem", "metric")
 
 
-def in_decisions(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def in_decisions(frames: Frames) -> Figure:
     """Draw on whom members of the set decide differently: by class, and near and far."""
     groups = {"others": ("class", 0), "cases": ("class", 1)}
     groups |= {"nearest fifth": ("distance", 1), "farthest fifth": ("distance", N_DISTANCES)}
@@ -264,16 +234,16 @@ def in_decisions(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Fig
         for name, (grouping, group) in groups.items()
     }
     xlabel = "external patients with conflicting decisions (%)"
-    return _lying([estimates, reference], {"": shown}, xlabel, xlim=(0, 100), width=5.6)
+    return _lying(frames, {"": shown}, xlabel, xlim=(0, 100), width=5.6)
 
 
-def carried(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def carried(frames: Frames) -> Figure:
     """Draw the share of errors that the fifth of patients with the largest capacity carries."""
     where = {"grouping": "capacity", "group": 0}
     shown = {name: {**where, "quantity": error} for error, name in _ERRORS.items()}
     options = {"line": (20.0, "their share of the patients"), "xlim": (0, 100), "width": 5.6}
     xlabel = "errors carried by the fifth with the largest capacity (%)"
-    return _lying([estimates, reference], {"": shown}, xlabel, **options)
+    return _lying(frames, {"": shown}, xlabel, **options)
 
 
 def _lying(frames: Frames, columns: Columns, xlabel: str, **options: Any) -> Figure:
@@ -281,9 +251,7 @@ def _lying(frames: Frames, columns: Columns, xlabel: str, **options: Any) -> Fig
     return finished(dot_rows(frames, _KEYS, columns, xlabel, **options)[0], legend_columns=2)
 
 
-def ranks(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, beside: Sequence[Any] = ()
-) -> Figure:
+def ranks(frames: Frames, *, beside: Sequence[Any] = ()) -> Figure:
     """Draw where the two choices lie among near-best candidates and all, by two rules for ties."""
     near = f"within {EPSILON:.0%} of the best"
     titles = {
@@ -296,20 +264,18 @@ def ranks(
         title: {name: {"epsilon": e, "quantity": q + end} for name, q in methods.items()}
         for title, (e, end) in titles.items()
     }
-    frames = together(estimates, reference, beside)
+    frames = together(frames, beside)
     xlabel = "rank of the choice in the set: 0 in the middle, 1 at the edge"
     return _lying(frames, columns, xlabel, line=(0.5, "a member at random"), xlim=(0, 1))
 
 
-def separations(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, beside: Sequence[Any] = ()
-) -> Figure:
+def separations(frames: Frames, *, beside: Sequence[Any] = ()) -> Figure:
     """Draw the areas under the curve for both outcomes."""
     columns = {
         title: {name: {"quantity": f"{outcome}: {p}"} for p, name in _PREDICTORS.items()}
         for outcome, title in _OUTCOMES.items()
     }
-    frames = together(estimates, reference, beside)
+    frames = together(frames, beside)
     xlabel = "area under the ROC curve, over splits or data sets"
     options = {"line": (0.5, "tells nothing"), "xlim": (0, 1), "width": 4.1}
     return _lying(frames, columns, xlabel, **options)

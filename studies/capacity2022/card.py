@@ -13,13 +13,13 @@ from studies.data import datasets
 from studies.kit.results import results_folder
 from studies.pvf2026.clinical import run as clinical
 
+#: Capacity of Intervention Efficiency, and the paper's standard deviation of the noise there.
+CAPACITY, SIGMA = 0.1, 0.3
 #: The committed files, in ``book/_static``.
 FILES = ("model_card_breast_cancer.md", "model_card_breast_cancer.html")
 
 
-def breast_cancer_card(
-    *, capacity: float = 0.1, sigma: float = 0.3, n_candidates: int = 100, seed: int = 20261127
-) -> pvf.ModelCard:
+def breast_cancer_card(*, n_candidates: int = 100, seed: int = 20261127) -> pvf.ModelCard:
     """Return the card of the tree that PVF selects in the experiment's first split.
 
     The split, its trees and its parts are those that `clinical.one_repetition` makes first; the
@@ -27,10 +27,6 @@ def breast_cancer_card(
 
     Parameters
     ----------
-    capacity : float, default=0.1
-        Capacity γ of Intervention Efficiency.
-    sigma : float, default=0.3
-        Standard deviation of the noise, that of the paper at this capacity.
     n_candidates : int, default=100
     seed : int
         Of the experiment, of the noise and of the resamples.
@@ -51,12 +47,12 @@ def breast_cancer_card(
     X = clinical.scaled_features(split.train, settings)
     y = data.y.to_numpy()
     trees = {f"tree {q}": tree for q, tree in enumerate(split.problem.trees)}
-    scoring = pvf.intervention_efficiency_scorer(capacity)
+    scoring = pvf.intervention_efficiency_scorer(CAPACITY)
     result = pvf.perturbation_validation(
         trees,
         X[split.validation],
         y[split.validation],
-        perturbation=pvf.Perturbation(pvf.GaussianNoise(sigma)),
+        perturbation=pvf.Perturbation(pvf.GaussianNoise(SIGMA)),
         scoring=scoring,
         common_noise=False,
         random_state=seed,
@@ -79,7 +75,7 @@ def breast_cancer_card(
             "Patients for training": len(split.train),
             "Share of these that grows each tree": settings["subsample"],
             "Depth of the trees": settings["max_depth"],
-            "Noise of the perturbation, in standard deviations": sigma,
+            "Noise of the perturbation, in standard deviations": SIGMA,
         },
         kinds=dict(enumerate(data.kinds.values())),
         unit="patients",

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from pvf._types import Array
 from pvf.multiplicity import ambiguity, decisions, discrepancy, rashomon_capacity
 from studies.kit.study import Settings, setting
-
-Array = NDArray[np.float64]
 
 #: The paper's own examples: scores that several models give one sample.
 EXAMPLES = {

@@ -26,6 +26,7 @@ from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 
+from pvf._types import Array, Flags
 from pvf.counts import intervention_efficiency
 from pvf.multiplicity import perturb_scores, rashomon_capacity
 from pvf.rules import law_quantile
@@ -33,9 +34,6 @@ from pvf.validation import is_tied_best
 from studies.data.datasets import load_breast_cancer
 from studies.kit.estimates import mean_estimates
 from studies.kit.study import Settings, setting
-
-Values = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 #: What a model's loss may exceed its class's least by, as in the paper: of trees the share of wrong
 #: training persons with the cost of leaves, of additive models the penalised log loss.
@@ -61,7 +59,7 @@ class NearOptimal(Settings):
 class Questions:
     """Yes/no questions on features, whether one is at most a quartile of its training rows."""
 
-    def __init__(self, X_train: Values) -> None:
+    def __init__(self, X_train: Array) -> None:
         self.spread = X_train.std(axis=0)
         self.asked = [
             (feature, float(cut))
@@ -69,11 +67,11 @@ class Questions:
             for cut in np.unique(np.quantile(X_train[:, feature], QUARTILES))
         ]
 
-    def answers(self, X: Values) -> NDArray[np.uint8]:
+    def answers(self, X: Array) -> NDArray[np.uint8]:
         """Return one column a question, 1 for yes."""
         return np.column_stack([X[:, at] <= cut for at, cut in self.asked]).astype(np.uint8)
 
-    def chance(self, path: Sequence[int], X: Values, sigma: float) -> Values:
+    def chance(self, path: Sequence[int], X: Array, sigma: float) -> Array:
         """Return how probably each row with noise gives the answers of a path; with 0, whether.
 
         A path holds numbers of questions from 1 on, negative where the answer is no.
@@ -113,7 +111,7 @@ class TreeSet:
         self,
         questions: Questions,
         trees: Sequence[tuple[Sequence[Sequence[int]], Sequence[int]]],
-        X_train: Values,
+        X_train: Array,
         y_train: Flags,
     ) -> None:
         self.questions = questions
@@ -132,21 +130,21 @@ class TreeSet:
         self._labels = csr_array((label.astype(float), (tree, leaf)), shape=shape)
         self._scores = csr_array((score, (tree, leaf)), shape=shape)
 
-    def _inside(self, X: Values, sigma: float) -> Values:
+    def _inside(self, X: Array, sigma: float) -> Array:
         return np.array([self.questions.chance(path, X, sigma) for path in self.paths])
 
-    def flag_probability(self, X: Values, sigma: float) -> Values:
+    def flag_probability(self, X: Array, sigma: float) -> Array:
         """Return how probably each tree flags each row with noise, of shape (trees, rows)."""
         return np.clip(self._labels @ self._inside(X, sigma), 0, 1)
 
-    def scores(self, X: Values) -> Values:
+    def scores(self, X: Array) -> Array:
         """Return each tree's probability of a case, of shape (trees, rows)."""
         return self._scores @ self._inside(X, 0.0)
 
 
 def list_trees(
     answers: NDArray[np.uint8], y: Flags, epsilon: float
-) -> tuple[list[tuple[list[list[int]], list[int]]], Values]:
+) -> tuple[list[tuple[list[list[int]], list[int]]], Array]:
     """List all trees within epsilon of the least loss, and their losses.
 
     The loss is the share of wrong training persons plus `LEAF_COST` a leaf.
@@ -211,14 +209,14 @@ def near_block(repetition: int, settings: NearOptimal) -> pd.DataFrame:
 
 
 def _judged(
-    trees: TreeSet, X_val: Values, X_test: Values, y_val: Flags, y_test: Flags
+    trees: TreeSet, X_val: Array, X_test: Array, y_val: Flags, y_test: Flags
 ) -> dict[float, pd.DataFrame]:
     """Return for each capacity the criteria of two rules, and what each tree reaches."""
     flags, noisy = (trees.flag_probability(X_val, sigma) for sigma in (0.0, SIGMA))
     blocks = np.array_split(noisy, -(-len(noisy) // AT_ONCE))
     flagged = trees.flag_probability(X_test, 0.0)
 
-    def plain(score: Any, flags: Values, y: Flags) -> Any:
+    def plain(score: Any, flags: Array, y: Flags) -> Any:
         return score(flags @ y, flags @ ~y, int(y.sum()), int((~y).sum()))
 
     found = {}
@@ -241,7 +239,7 @@ def _choices(by_tree: pd.DataFrame, capacity: float) -> dict[str, float]:
     return found
 
 
-def _conflicts(scores: Values, models: str) -> dict[str, float]:
+def _conflicts(scores: Array, models: str) -> dict[str, float]:
     """Return the mean capacity of scores of a case, (models, samples), and who is contested."""
     contested = (scores > 0.5).any(axis=0) & (scores < 0.5).any(axis=0)
     mean = float(rashomon_capacity(scores).mean()) if len(scores) > 1 else 1.0

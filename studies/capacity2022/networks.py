@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from sklearn.neural_network import MLPClassifier
 from torch import nn
 
+from pvf._types import Array
+
 #: How often the authors' hidden layer is applied.
 N_TIMES = 5
 #: Rows of which a part of the loss is computed at once.
@@ -46,7 +48,7 @@ class AuthorsNetwork(nn.Module):
 
 
 def train_networks(
-    X: NDArray[np.float64], y: NDArray[np.int64], seeds: Sequence[int], n_units: int, n_steps: int
+    X: Array, y: NDArray[np.int64], seeds: Sequence[int], n_units: int, n_steps: int
 ) -> list[AuthorsNetwork]:
     """Train the authors' networks from several seeds: full-batch steps of 0.001, momentum 0.9.
 
@@ -88,7 +90,7 @@ def stacked_logits(stacked: Mapping[str, torch.Tensor], x: torch.Tensor) -> torc
     return torch.baddbmm(end, torch.relu(x), last.mT)
 
 
-def positive_scores(module: nn.Module, X: NDArray[np.float64]) -> NDArray[np.float64]:
+def positive_scores(module: nn.Module, X: Array) -> Array:
     """Return a module's probabilities of class 1, from one logit or two."""
     with torch.no_grad():
         out = module(torch.tensor(X, dtype=torch.float32)).double()

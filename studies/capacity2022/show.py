@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from pvf import plotting
+from pvf._types import Array
 from pvf.multiplicity import rashomon_capacity
 from studies.capacity2022.run import QUANTILES
-from studies.capacity2022.searches import WAYS
-from studies.kit.dots import Frames, at, changed, dot_rows, series
+from studies.kit.dots import Frames, at, changed, crossed, dot_rows, lines, series
 from studies.kit.results import results_folder
-from studies.kit.show import MARKERS, finished, panels, points
-
-Array = NDArray[np.float64]
+from studies.kit.show import MARKERS, finished, panels
 
 _DATASETS = {"adult": "Adult", "compas": "COMPAS"}
 _WAYS = {
@@ -71,14 +68,12 @@ def trained(estimates: pd.DataFrame) -> pd.DataFrame:
     return estimates[estimates["epochs"].isna() | (estimates["epochs"] == last)]
 
 
-def together(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, beside: Sequence[Any]
-) -> tuple[pd.DataFrame, pd.DataFrame | None]:
-    """Add the estimates of runs beside this one, and the references of those that could run."""
-    known = [] if reference is None else [reference]
-    known += [run.reference for run in beside if run.table is not None]
-    everything = pd.concat([estimates, *(run.estimates for run in beside)], ignore_index=True)
-    return everything, pd.concat(known, ignore_index=True) if known else None
+def together(frames: Frames, beside: Sequence[Any]) -> Frames:
+    """Add the estimates of runs beside this one, and the full ones of those that could run."""
+    full = [] if frames.full is None else [frames.full]
+    full += [run.reference for run in beside if run.table is not None]
+    everything = pd.concat([frames.run, *(run.estimates for run in beside)], ignore_index=True)
+    return Frames(everything, pd.concat(full, ignore_index=True) if full else None)
 
 
 # --- figures ------------------------------------------------------------------------------------
@@ -126,57 +121,37 @@ def _draw_simplex(ax: Axes, title: str, rows: Array) -> None:
 _PAIR = {"seeds, some samples": "sampling", "AWP": "AWP"}
 
 
-def _over(
-    frames: Frames,
-    key: str,
-    shown: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]],
-    lines: Sequence[tuple[int, str, str, Mapping[str, Any]]],
-    **options: Any,
-) -> tuple[Figure, list[Axes]]:
-    """Draw panels, each of some keys and with words of its own, with the same lines over a key.
-
-    A line has a number, which gives its colour, a label, a style, and keys.
-    """
-    figure, axes = panels(len(shown), size=(3.7, 3.0), **options)
-    for ax, (where, words) in zip(axes, shown, strict=True):
-        for number, label, style, keys in lines:
-            fmt = MARKERS[number] + style
-            series(ax, frames, key, number, label, {**where, **keys}, fmt=fmt)
-        ax.set(**words)
-    return figure, axes
+#: A panel or a line for each data set, and what the figures over epsilon share.
+_OF_DATASETS = {name: {"dataset": key} for key, name in _DATASETS.items()}
+_SIZE = (3.7, 3.0)
+_EPSILON: dict[str, Any] = {"size": _SIZE, "xlabel": "Rashomon parameter ε (nats of loss)"}
 
 
-_EPSILON = {"xlabel": "Rashomon parameter ε (nats of loss)", "xlim": (0, 0.105)}
-
-
-def _words(texts: Mapping[str, str], where: Mapping[str, Any], **same: Any) -> list[Any]:
-    """Return a panel for each quantity, with its text at the left."""
-    return [({**where, "quantity": key}, {"ylabel": text, **same}) for key, text in texts.items()]
-
-
-#: A panel for each data set, over epsilon; and a line for each data set.
-_OF_DATASETS = [({"dataset": key}, {"title": name, **_EPSILON}) for key, name in _DATASETS.items()]
-_DATASET_LINES = [
-    (number, name, "-", {"dataset": key}) for number, (key, name) in enumerate(_DATASETS.items())
-]
+def _looks(*styles: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the looks of lines: a colour and a marker for each way, with styles of its own."""
+    return [
+        {"series": number, "fmt": MARKERS[number] + style}
+        for number, some in enumerate(styles)
+        for style in some
+    ]
 
 
 def _tails(frames: Frames, ways: Sequence[str], training: str) -> tuple[Figure, list[Axes]]:
-    lines = [
-        (n, f"{name}, top {q[-1]}%", style, {"way": way, "quantity": q, "training": training})
-        for n, (way, name) in enumerate(zip(ways, ("sampling", "AWP"), strict=True))
-        for q, style in {"tail1": "-", "tail5": "--"}.items()
-    ]
-    figure, axes = _over(frames, "epsilon", _OF_DATASETS, lines)
-    axes[0].set(ylabel="Mean capacity (effective classes)", ylim=(0.98, 2.02))
+    shown = {
+        f"{name}, top {quantity[-1]}%": {"way": way, "quantity": quantity, "training": training}
+        for way, name in zip(ways, ("sampling", "AWP"), strict=True)
+        for quantity in ("tail1", "tail5")
+    }
+    columns, looks = crossed(_OF_DATASETS, shown), _looks(("-", "--"), ("-", "--"))
+    figure, axes = lines(frames, "epsilon", columns, looks=looks, **_EPSILON)
+    text = "Mean capacity (effective classes)"
+    axes[0].set(ylabel=text, ylim=(0.98, 2.02), xlim=(0, 0.105))
     return figure, axes
 
 
-def tails(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, beside: Sequence[Any] = ()
-) -> Figure:
+def tails(frames: Frames, *, beside: Sequence[Any] = ()) -> Figure:
     """Draw the mean capacity of the top 1% and 5% over epsilon, as the paper's Fig. 3 does."""
-    frames = together(estimates, reference, beside)
+    frames = together(frames, beside)
     return finished(_tails(frames, list(_PAIR), "standardised")[0], legend_columns=2)
 
 
@@ -186,10 +161,10 @@ def paper_tails() -> pd.DataFrame:
     return printed.melt(["dataset", "way", "epsilon"], var_name="quantity", value_name="estimate")
 
 
-def authors(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def authors(frames: Frames) -> Figure:
     """Draw the largest 1% and 5% over epsilon under the authors' condition, and the paper's."""
     ways, printed = ["seeds", "AWP"], paper_tails()
-    figure, axes = _tails((estimates, reference), ways, "authors")
+    figure, axes = _tails(frames, ways, "authors")
     for ax, dataset in zip(axes, _DATASETS, strict=True):
         for color, way in zip(plotting.PALETTE, ways, strict=False):
             read = at(printed, dataset=dataset, way=way, quantity=["tail1", "tail5"])
@@ -197,35 +172,31 @@ def authors(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
     return finished(figure, legend_columns=2)
 
 
-def leads(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def leads(frames: Frames) -> Figure:
     """Draw by how much AWP exceeds sampling over epsilon: in capacity, and in time."""
     words = {"lead": "Top 5%: effective classes more", "slower": "All persons: seconds more"}
-    shown, frames = _words(words, {}, **_EPSILON), (estimates, reference)
-    figure, axes = _over(frames, "epsilon", shown, _DATASET_LINES, sharey=False)
-    for ax in axes:
-        ax.axhline(0, color="0.35", linewidth=0.8)
-    return finished(figure)
+    columns = crossed({text: {"quantity": key} for key, text in words.items()}, _OF_DATASETS)
+    how: dict[str, Any] = {"line": "-", "level": 0, "sharey": False}
+    return finished(lines(frames, "epsilon", columns, **how, **_EPSILON)[0])
 
 
-def in_decisions(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, beside: Sequence[Any] = ()
-) -> Figure:
+def in_decisions(frames: Frames, *, beside: Sequence[Any] = ()) -> Figure:
     """Draw whom the networks contradict each other about, in scores and in decisions."""
-    frames = changed(together(estimates, reference, beside), trained)
+    frames = changed(together(frames, beside), trained)
     shares = {"above": "scores above 1.01", "ambiguity": "ambiguity", "discrepancy": "discrepancy"}
-    lines = [
-        (n, f"{name}: {words}", style, {"way": way, "quantity": quantity})
-        for n, (way, name) in enumerate({"seeds": "sampling", "AWP": "AWP"}.items())
-        for (quantity, words), style in zip(shares.items(), ("-", "--", ":"), strict=True)
+    shown = {
+        f"{name}: {words}": {"way": way, "quantity": quantity, "training": "standardised"}
+        for way, name in {"seeds": "sampling", "AWP": "AWP"}.items()
+        for quantity, words in shares.items()
         if (way, quantity) != ("AWP", "discrepancy")  # each person has extreme models of their own
-    ]
-    shown = [({**where, "training": "standardised"}, words) for where, words in _OF_DATASETS]
-    figure, axes = _over(frames, "epsilon", shown, lines)
+    }
+    columns, looks = crossed(_OF_DATASETS, shown), _looks(("-", "--", ":"), ("-", "--"))
+    figure, axes = lines(frames, "epsilon", columns, looks=looks, **_EPSILON)
     axes[0].set(ylabel="Persons (%)", ylim=(-2, 104))
     return finished(figure, legend_columns=2)
 
 
-def remedies(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def remedies(frames: Frames) -> Figure:
     """Draw the capacity of ensembles and calibrated networks, beside those that they are of."""
     where = {"training": "standardised", "epsilon": 0.05, "quantity": "mean"}
 
@@ -236,53 +207,54 @@ def remedies(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
         single = {way: f"single, for {n}" for way, n in zip(alone, (2, 5, 10), strict=False)}
         return rows.replace({"way": single})
 
-    frames = changed((estimates, reference), named)
-    columns = {name: {"": {"dataset": key}} for key, name in _DATASETS.items()}
-    xlabel = "Mean capacity above 1"
+    frames = changed(frames, named)
+    columns, xlabel = crossed(_OF_DATASETS, {"": {}}), "Mean capacity above 1"
     return finished(dot_rows(frames, ["way"], columns, xlabel, xlim=(0, None))[0])
 
 
-def penalties(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def penalties(frames: Frames) -> Figure:
     """Draw what a logistic regression's penalty does to capacity and to decisions in conflict."""
     words = {"mean": "Mean capacity (effective classes)", "ambiguity": "Decisions in conflict (%)"}
-    shown = _words(words, {"way": "exact", "epsilon": 0.01}, xscale="log")
-    options = {"sharey": False, "xlabel": "C for 1,000 persons: small is a strong penalty"}
-    frames = (estimates, reference)
-    return finished(_over(frames, "penalty", shown, _DATASET_LINES, **options)[0])
-
-
-def curves(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, beside: Sequence[Any] = ()
-) -> Figure:
-    """Draw the cumulative distribution of the capacity that AWP finds, one line an epsilon."""
-    frames = changed(
-        together(estimates, reference, beside),
-        lambda rows: rows.assign(share=rows["quantity"].str.extract(r"^q(\d+)$")[0].astype(float)),
-    )
-    epsilons = sorted(estimates["epsilon"].unique())
-    shown = [("AWP", epsilon) for epsilon in epsilons] + [("seeds, some samples", epsilons[0])]
-    figure, axes = panels(2, size=(3.7, 3.2), titles=list(_DATASETS.values()))
-    for ax, dataset in zip(axes, _DATASETS, strict=True):
-        for number, (way, epsilon) in enumerate(shown):
-            label, fmt = f"{_PAIR[way]}, ε = {epsilon:g}", "-" if way == "AWP" else ":"
-            where: dict[str, Any] = {"dataset": dataset, "way": way, "training": "standardised"}
-            where |= {"epsilon": epsilon, "quantity": [f"q{q}" for q in QUANTILES]}
-            series(ax, frames, "share", number, label, where, horizontal=True, fmt=fmt)
-        ax.set(xlabel="Rashomon Capacity (effective classes)", xlim=(0.98, 2.02), ylim=(0, 102))
-    axes[0].set_ylabel("Persons at or below (%)")
+    texts = {text: {"quantity": key} for key, text in words.items()}
+    columns = crossed(texts, _OF_DATASETS, way="exact", epsilon=0.01)
+    how: dict[str, Any] = {"line": "-", "sharey": False, "size": _SIZE}
+    how["xlabel"] = "C for 1,000 persons: small is a strong penalty"
+    figure, axes = lines(frames, "penalty", columns, **how)
+    axes[0].set(xscale="log")
     return finished(figure)
 
 
-def epochs(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def curves(frames: Frames, *, beside: Sequence[Any] = ()) -> Figure:
+    """Draw the cumulative distribution of the capacity that AWP finds, one line an epsilon."""
+    frames = changed(
+        together(frames, beside),
+        lambda rows: rows.assign(share=rows["quantity"].str.extract(r"^q(\d+)$")[0].astype(float)),
+    )
+    epsilons = sorted(frames.run["epsilon"].unique())
+    ways = [("AWP", epsilon) for epsilon in epsilons] + [("seeds, some samples", epsilons[0])]
+    shown = {f"{_PAIR[way]}, ε = {e:g}": {"way": way, "epsilon": e} for way, e in ways}
+    quantities = [f"q{q}" for q in QUANTILES]
+    columns = crossed(_OF_DATASETS, shown, training="standardised", quantity=quantities)
+    looks = [{"fmt": "-" if way == "AWP" else ":"} for way, _ in ways]
+    how: dict[str, Any] = {"options": {"horizontal": True}, "looks": looks, "size": (3.7, 3.2)}
+    how["xlabel"] = "Rashomon Capacity (effective classes)"
+    figure, axes = lines(frames, "share", columns, **how)
+    axes[0].set(ylabel="Persons at or below (%)", xlim=(0.98, 2.02), ylim=(0, 102))
+    return finished(figure)
+
+
+def epochs(frames: Frames) -> Figure:
     """Draw loss, and capacity of the sampled set, over the epochs of training on COMPAS."""
     labels = {"slow": "the paper's optimiser (SGD)", "standardised": "Adam"}
     words = {"loss": "Loss of the best model (nats)", "mean": "Mean capacity (effective classes)"}
     where: dict[str, Any] = {"dataset": "compas", "way": "seeds", "epsilon": 0.01}
-    shown = _words(words, where, xscale="log")
-    lines = [(n, label, "-", {"training": key}) for n, (key, label) in enumerate(labels.items())]
-    options = {"sharey": False, "xlabel": "Epochs of training"}
-    figure, axes = _over((estimates, reference), "epochs", shown, lines, **options)
-    marks = sorted(at(estimates, **where, training=list(labels))["epochs"].unique())
+    texts = {text: {"quantity": key} for key, text in words.items()}
+    shown = {label: {"training": key} for key, label in labels.items()}
+    how: dict[str, Any] = {"line": "-", "sharey": False, "size": _SIZE}
+    how["xlabel"] = "Epochs of training"
+    figure, axes = lines(frames, "epochs", crossed(texts, shown, **where), **how)
+    axes[0].set(xscale="log")
+    marks = sorted(at(frames.run, **where, training=list(labels))["epochs"].unique())
     for ax in axes:
         ax.set_xticks(marks, [f"{mark:g}" for mark in marks])
         ax.minorticks_off()
@@ -295,48 +267,25 @@ def _above_one(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(**{end: rows[end] - 1 for end in ("estimate", "low", "high")})
 
 
-def costs(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, beside: Sequence[Any] = ()
-) -> Figure:
-    """Draw the capacity that each way finds at ε = 0.01 against the time that it takes."""
-    frames = together(estimates, reference, beside)
-    ways = {f"logistic: {_WAYS[way]}": {"way": way, "penalty": 1.0} for way in WAYS}
-    ways |= {f"network: {_WAYS[way]}": {"way": way, "training": "standardised"} for way in _PAIR}
-    figure, axes = panels(2, size=(3.7, 3.4), titles=list(_DATASETS.values()))
-    for ax, dataset in zip(axes, _DATASETS, strict=True):
-        for number, (label, where) in enumerate(ways.items()):
-            color = plotting.PALETTE[label.startswith("network")]
-            for frame, pale in zip(frames, (False, True), strict=True):
-                if frame is None:
-                    continue
-                rows = at(trained(frame), dataset=dataset, epsilon=0.01, **where)
-                above = _above_one(at(rows, quantity="mean"))
-                places = at(rows, quantity="seconds")["estimate"]
-                name = "" if pale else label
-                points(ax, above, places, series=number, label=name, pale=pale, color=color)
-        ax.set(xscale="log", yscale="log", xlabel="Time (seconds)")
-    axes[0].set_ylabel("Mean capacity above 1, ε = 0.01")
-    return finished(figure, legend_columns=2)
-
-
-def greedy(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def greedy(frames: Frames) -> Figure:
     """Draw what part of the capacity a subset keeps, over its size."""
     titles = {"standardised": "Standardised features", "unscaled": "Features as they are"}
-    shown = [({"training": key, "quantity": "share"}, {"title": t}) for key, t in titles.items()]
-    lines = [
-        (0, "greedy, on the persons it saw", "-", {"rule": "greedy", "judged": "same samples"}),
-        (1, "greedy, on other persons", "--", {"rule": "greedy", "judged": "other samples"}),
-        (2, "at random", ":", {"rule": "random", "judged": "other samples"}),
-    ]
-    frames = (estimates, reference)
-    figure, axes = _over(frames, "size", shown, lines, xlabel="Models chosen")
+    shown = {
+        "greedy, on the persons it saw": {"rule": "greedy", "judged": "same samples"},
+        "greedy, on other persons": {"rule": "greedy", "judged": "other samples"},
+        "at random": {"rule": "random", "judged": "other samples"},
+    }
+    named = {title: {"training": key} for key, title in titles.items()}
+    columns, looks = crossed(named, shown, quantity="share"), _looks("-", ("--",), ":")
+    how: dict[str, Any] = {"size": _SIZE, "xlabel": "Models chosen"}
+    figure, axes = lines(frames, "size", columns, looks=looks, **how)
     for ax in axes:
         ax.axvline(10, color="0.5", linestyle=":", linewidth=1)
     axes[0].set(ylabel="Mean capacity above 1 kept (%)", ylim=(0, 102))
     return finished(figure)
 
 
-def near_optimal(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def near_optimal(frames: Frames) -> Figure:
     """Draw what all near-optimal trees reach, what two rules choose, and how far models differ."""
     chosen = {"least": "the worst tree", "all": "all trees, on average", "most": "the best tree"}
     chosen |= {"holdout": "chosen by hold-out", "pvf": "chosen by PVF"}
@@ -348,8 +297,8 @@ def near_optimal(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Fig
             drawn: dict[str, Any] = {"shift": 0.0003 * (number % 5 - 2)}
             if number > 5:
                 drawn["color"] = "0.6"
-            series(ax, (estimates, reference), "epsilon", number, label, where, **drawn)
-        ax.set_xticks(sorted(estimates["epsilon"].unique()))
+            series(ax, frames, "epsilon", number, label, where, **drawn)
+        ax.set_xticks(sorted(frames.run["epsilon"].unique()))
     axes[0].set_ylabel("Intervention Efficiency, capacity 10%")
     axes[1].set_ylabel("Mean capacity (effective classes)")
     return finished(figure)

@@ -6,7 +6,7 @@ import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby, product
@@ -258,8 +258,8 @@ def _listed(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def ledger() -> pd.DataFrame:
-    """Return every claim with its verdict, one row a claim.
+def ledger(ids: Sequence[str] = ()) -> pd.DataFrame:
+    """Return claims with their verdicts, one row a claim; all if none is named.
 
     Returns
     -------
@@ -272,8 +272,8 @@ def ledger() -> pd.DataFrame:
         that decide it, by commas).
     """
     rows = {}
-    for claim, entry in claims().items():
-        finding = judge(claim)
+    for claim in ids or claims():
+        finding, entry = judge(claim), claims()[claim]
         rows[claim] = {
             **{key: entry[key] for key in ("paper", "place", "statement")},
             "verdict": finding.verdict,
@@ -312,8 +312,7 @@ def ledger_text(layout: str, ids: Sequence[str] = ()) -> str:
     unknown = sorted(set(ids) - set(claims()))
     if unknown:
         raise ValueError(f"ids must be claims of the ledger, got {', '.join(unknown)}.")
-    table = ledger()
-    table = table.loc[list(ids)] if ids else table
+    table = ledger(ids)
     if layout == "csv":
         return table.to_csv(lineterminator="\n")
     if layout == "json":
@@ -366,30 +365,31 @@ def _digits(number: float) -> str:
     return f"{number:,.0f}" if abs(number) >= 999.5 else f"{number:.3g}"
 
 
-def verdict_table(ids: Iterable[str]) -> pd.DataFrame:
-    """Return the ledger's verdicts on some claims, as a chapter shows them.
+def verdict_table(ids: Sequence[str]) -> pd.DataFrame:
+    """Return the ledger's verdicts on some claims, as a chapter shows them."""
+    words = {"paper_numbers": "paper", "says": "what we found"}
+    table = ledger(ids)[["statement", "paper_numbers", "says", "verdict"]].rename(columns=words)
+    return table.replace({"paper": {"": "–"}})
 
-    Parameters
-    ----------
-    ids : iterable of str
-        Claims, in the order of the rows.
 
-    Returns
-    -------
-    DataFrame
-        Indexed by claim: ``statement``, ``paper`` (its numbers, or "–"), ``what we found`` and
-        ``verdict``. All texts.
+def parts_table(*ids: str) -> pd.DataFrame:
+    """Return the statements of claims with their outcomes, as the committed results decide them.
+
+    The last column is the smallest lead that one run of the paper's size detects with 80% power.
     """
-    rows = {}
-    for claim in ids:
-        finding = judge(claim)
-        rows[claim] = {
-            "statement": claims()[claim]["statement"],
-            "paper": paper_numbers(claims()[claim].get("numbers", {})) or "–",
-            "what we found": finding.says,
-            "verdict": finding.verdict,
+    rows = [
+        {
+            "claim": claim,
+            "part": part.says,
+            "ours (%)": in_words(part.estimate, part.low, part.high),
+            "outcome": part.outcome,
+            "smallest that one run detects": in_words(part.detectable) or "–",
         }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("claim")
+        for claim in ids
+        for part in judge(claim).parts
+        if part.region is not None
+    ]
+    return pd.DataFrame(rows)
 
 
 def paper_numbers(numbers: Any) -> str:

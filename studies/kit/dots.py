@@ -3,19 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from studies.kit.show import panels, points
+from studies.kit.show import MARKERS, level_axis, panels, points
 
-#: A run's estimates and those of its reference, where there is one.
-Frames = Sequence[pd.DataFrame | None]
 #: Title of a panel to the labels of its series to the keys of their estimates.
 Columns = Mapping[str, Mapping[str, Mapping[str, Any]]]
+#: How a run and its reference are drawn.
+Styles = Sequence[Mapping[str, Any]]
+
+
+class Frames(NamedTuple):
+    """A run's estimates and those of the full results, where these are another table."""
+
+    run: pd.DataFrame
+    full: pd.DataFrame | None = None
+
+    @property
+    def whole(self) -> pd.DataFrame:
+        """The full results; the run where there are no others."""
+        return self.run if self.full is None else self.full
+
+
+_PALE_BEHIND: Styles = ({}, {"pale": True, "label": ""})
+_OPEN = {"fillstyle": "none", "color": "black", "zorder": 3, "markersize": 5, "label": "this run"}
+
+
+def crossed(
+    panels: Mapping[str, Mapping[str, Any]], shown: Mapping[str, Mapping[str, Any]], **common: Any
+) -> Columns:
+    """Return columns in which every panel shows the same series; all have some keys in common."""
+    return {
+        title: {label: {**common, **where, **keys} for label, keys in shown.items()}
+        for title, where in panels.items()
+    }
 
 
 def at(estimates: pd.DataFrame, **where: Any) -> pd.DataFrame:
@@ -26,15 +52,28 @@ def at(estimates: pd.DataFrame, **where: Any) -> pd.DataFrame:
     return estimates[chosen]
 
 
-def changed(
-    frames: Frames, change: Callable[[pd.DataFrame], pd.DataFrame]
-) -> list[pd.DataFrame | None]:
-    """Return a run's estimates and its reference's, each changed by a function."""
-    return [frame if frame is None else change(frame) for frame in frames]
+def changed(frames: Frames, change: Callable[[pd.DataFrame], pd.DataFrame]) -> Frames:
+    """Return a run's estimates and the full ones, each changed by a function."""
+    return Frames(*(change(frame) for frame in frames if frame is not None))
 
 
-#: How a run and its reference are drawn.
-_PALE_BEHIND: tuple[Mapping[str, Any], ...] = ({}, {"pale": True, "label": ""})
+def open_before(frames: Frames) -> tuple[Frames, Styles]:
+    """Return a small run, for open marks without intervals, before the full results."""
+    if frames.full is None:
+        return frames, ({}, {})
+    return frames._replace(run=frames.run.assign(low=np.nan, high=np.nan)), (_OPEN, {})
+
+
+def placed(frames: Frames, keys: Sequence[str], levels: Sequence[Any]) -> Frames:
+    """Give estimates their ``place``: the number of their keys, a tuple, among the levels."""
+    order = {level: number for number, level in enumerate(levels)}
+
+    def with_place(rows: pd.DataFrame) -> pd.DataFrame:
+        names = zip(*(rows[key] for key in keys), strict=True)
+        found = rows.assign(place=[order.get(name, np.nan) for name in names])
+        return found.dropna(subset="place")
+
+    return changed(frames, with_place)
 
 
 def series(
@@ -46,7 +85,7 @@ def series(
     where: Mapping[str, Any],
     *,
     shift: float = 0.0,
-    styles: Sequence[Mapping[str, Any]] = _PALE_BEHIND,
+    styles: Styles = _PALE_BEHIND,
     **options: Any,
 ) -> None:
     """Draw one series of a run over a key, and behind it, pale, that of its reference."""
@@ -57,6 +96,55 @@ def series(
             points(ax, rows, rows[places] + shift, **told)
 
 
+def lines(
+    frames: Frames,
+    key: str,
+    columns: Columns,
+    *,
+    levels: Sequence[Any] = (),
+    spread: float = 0.0,
+    line: str = "",
+    styles: Styles = _PALE_BEHIND,
+    options: Mapping[str, Any] | None = None,
+    looks: Sequence[Mapping[str, Any]] = (),
+    **shared: Any,
+) -> tuple[Figure, list[Axes]]:
+    """Draw panels with series over a key.
+
+    Parameters
+    ----------
+    frames : Frames
+    key : str
+    columns : mapping
+    levels : sequence
+        Values of the key that stand evenly beside each other; by default the key is a number.
+    spread : float
+        Width that the series of a place share.
+    line : str
+        Style of the line that joins a series; none by default.
+    styles : sequence of mapping
+        How a run and its reference are drawn.
+    options : mapping, optional
+        For every series.
+    looks : sequence of mapping
+        For each series by its number.
+    **shared
+        For `panels`.
+    """
+    if levels:
+        frames, key = placed(frames, [key], [(level,) for level in levels]), "place"
+    figure, axes = panels(len(columns), titles=list(columns), **shared)
+    for ax, shown in zip(axes, columns.values(), strict=True):
+        for number, (label, where) in enumerate(shown.items()):
+            shift = spread / len(shown) * (number - (len(shown) - 1) / 2)
+            drawn = {"fmt": MARKERS[number % len(MARKERS)] + line, **(options or {})}
+            drawn |= looks[number] if looks else {}
+            series(ax, frames, key, number, label, where, shift=shift, styles=styles, **drawn)
+        if levels:
+            level_axis(ax, levels)
+    return figure, axes
+
+
 def dot_rows(
     frames: Frames,
     keys: Sequence[str],
@@ -65,14 +153,14 @@ def dot_rows(
     *,
     line: tuple[float, str] | None = None,
     xlim: tuple[float | None, float | None] = (None, None),
-    styles: Sequence[Mapping[str, Any]] = _PALE_BEHIND,
+    width: float = 3.1,
     **shared: Any,
 ) -> tuple[Figure, list[Axes]]:
     """Draw panels with a row for each value of some keys, and the series of a row in its place.
 
     Parameters
     ----------
-    frames : sequence of DataFrame or None
+    frames : Frames
     keys : sequence of str
         Whose values, in the order of the reference, make the rows.
     columns : mapping
@@ -80,28 +168,18 @@ def dot_rows(
     line : tuple of float and str, optional
         A dashed line's place and what it means.
     xlim : tuple, optional
-    styles : sequence of mapping
-        How a run and its reference are drawn.
+    width : float
+        Of a panel.
     **shared
-        For `panels`.
+        For `lines`.
     """
-    whole = next(frame for frame in reversed(frames) if frame is not None)
-    names = [*whole[list(keys)].drop_duplicates().itertuples(index=False, name=None)]
-    place = {name: number for number, name in enumerate(names)}
-
-    def with_row(frame: pd.DataFrame) -> pd.DataFrame:
-        rows = zip(*(frame[key] for key in keys), strict=True)
-        return frame.assign(row=[place[name] for name in rows])
-
-    shared["size"] = (shared.pop("width", 3.1), 0.8 + 0.29 * len(names))
-    figure, axes = panels(len(columns), titles=list(columns), xlabel=xlabel, **shared)
-    placed = changed(frames, with_row)
-    options: dict[str, Any] = {"styles": styles, "horizontal": True}
-    for ax, shown in zip(axes, columns.values(), strict=True):
-        for number, (label, where) in enumerate(shown.items()):
-            shift = 0.7 / len(shown) * (number - (len(shown) - 1) / 2)
-            series(ax, placed, "row", number, label, where, shift=shift, **options)
-        if line is not None:
+    names = [*frames.whole[list(keys)].drop_duplicates().itertuples(index=False, name=None)]
+    shared |= {"size": (width, 0.8 + 0.29 * len(names)), "xlabel": xlabel}
+    options = {"horizontal": True}
+    rows = placed(frames, keys, names)
+    figure, axes = lines(rows, "place", columns, spread=0.7, options=options, **shared)
+    if line is not None:
+        for ax in axes:
             ax.axvline(line[0], color="0.35", linewidth=0.8, linestyle="--", label=line[1])
     axes[0].set(xlim=xlim)
     axes[0].set_yticks(range(len(names)), [", ".join(map(str, name)) for name in names])

@@ -15,6 +15,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
+from pvf._types import Array
+
 #: Columns of a frame of estimates, behind its keys.
 SCHEMA = ("quantity", "estimate", "low", "high", "n", "unit")
 
@@ -51,7 +53,6 @@ def bootstrap_interval(
     units: ArrayLike,
     statistic: Callable[[NDArray], float] = np.mean,
     *,
-    level: float = 0.95,
     n_resamples: int = 9999,
     seed: int = 0,
 ) -> Interval:
@@ -59,7 +60,7 @@ def bootstrap_interval(
     x = np.asarray(units, dtype=float)
     rng = np.random.default_rng(seed)
     drawn = [statistic(x[rng.integers(len(x), size=len(x))]) for _ in range(n_resamples)]
-    low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(drawn, [0.025, 0.975])
     return Interval(float(statistic(x)), float(low), float(high), len(x))
 
 
@@ -68,9 +69,9 @@ def simultaneous_level(n_intervals: int, level: float = 0.95) -> float:
     return 1 - (1 - level) / n_intervals
 
 
-def single_run_range(values: ArrayLike, level: float = 0.95) -> tuple[float, float]:
+def single_run_range(values: ArrayLike) -> tuple[float, float]:
     """Return between which values the middle 95% of single runs fall."""
-    low, high = np.quantile(np.asarray(values, dtype=float), [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(np.asarray(values, dtype=float), [0.025, 0.975])
     return float(low), float(high)
 
 
@@ -82,7 +83,6 @@ def mean_estimates(
     over: str = "repetition",
     unit: str = "",
     scale: float = 1.0,
-    level: float = 0.95,
 ) -> pd.DataFrame:
     """Return the means of some columns over independent units, in the schema of estimates.
 
@@ -92,7 +92,7 @@ def mean_estimates(
     long = once.melt(ignore_index=False, var_name="quantity", value_name="value").reset_index()
     groups = long.groupby([*keys, "quantity"], sort=False)["value"]
     table = groups.agg(["mean", "sem", "count"])
-    reach = table["sem"] * stats.t.ppf((1 + level) / 2, np.maximum(table["count"] - 1, 1))
+    reach = table["sem"] * stats.t.ppf(0.975, np.maximum(table["count"] - 1, 1))
     ends = groups.quantile([0.025, 0.975]).unstack().loc[table.index]  # noqa: PD010
     return pd.DataFrame(
         {
@@ -105,6 +105,23 @@ def mean_estimates(
             "run_high": ends[0.975],
         }
     ).reset_index()
+
+
+def holm(p_values: ArrayLike) -> Array:
+    """Return p-values adjusted by Holm's method; NaN stays NaN."""
+    p = np.asarray(p_values, dtype=float)
+    known = np.flatnonzero(~np.isnan(p))
+    order = known[np.argsort(p[known])]
+    adjusted = p.copy()
+    steps = np.arange(len(order), 0, -1) * p[order]
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
+
+
+def less_base(rows: pd.DataFrame, value: str, pairs: Sequence[str], base: pd.Series) -> pd.Series:
+    """Return a value less that of the base row of the same pair; a mask says which are base."""
+    known = rows.loc[base, [*pairs, value]]
+    return rows[value] - rows[[*pairs]].merge(known, "left")[value].set_axis(rows.index)
 
 
 def agrees(fresh: pd.DataFrame, reference: pd.DataFrame, level: float = 0.95) -> pd.Series:

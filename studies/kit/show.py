@@ -88,6 +88,29 @@ def text_table(
     return table.rename(index=words, columns=words).fillna("–")
 
 
+def clipped(estimates: pd.DataFrame, low: float, high: float) -> pd.DataFrame:
+    """Cut the intervals of shares where shares end."""
+    ends = estimates[["low", "high"]].clip(low, high)
+    return estimates.assign(low=ends["low"], high=ends["high"])
+
+
+def runs_shown(estimates: pd.DataFrame) -> pd.DataFrame:
+    """Let the range of single runs stand as the interval, where runs differ at all."""
+    differ = estimates["run_high"] - estimates["run_low"] > 1e-9
+    ends = estimates[["run_low", "run_high"]].where(differ)
+    return estimates.assign(low=ends["run_low"], high=ends["run_high"])
+
+
+def beside_paper(
+    ours: pd.DataFrame, index: Sequence[str], columns: Sequence[str], **options: Any
+) -> pd.DataFrame:
+    """Lay estimates beside what their column ``paper`` holds."""
+    first = ours.assign(source="ours")
+    second = first.assign(source="paper", estimate=ours["paper"], low=np.nan, high=np.nan)
+    both = pd.concat([first, second]).sort_index(kind="stable")
+    return text_table(both, index, [*columns, "source"], **options)
+
+
 #: The reader's words for names of columns and their values, where a table has no own.
 WORDS: dict[Any, str] = {
     True: "yes",
@@ -158,9 +181,10 @@ def panels(
     titles: Sequence[str] = (),
     xlabel: str = "",
     ylabel: str = "",
+    level: float | None = None,
     **shared: Any,
 ) -> tuple[Figure, list[Axes]]:
-    """Make a figure of n panels in rows, in the house style, with common labels."""
+    """Make a figure of n panels in rows, in the house style; a level is a thin line in each."""
     n_columns = min(n, n_columns)
     n_rows = -(-n // n_columns)
     options: dict[str, Any] = {"sharex": True, "sharey": True, "squeeze": False} | shared
@@ -173,6 +197,9 @@ def panels(
         ax.remove()
     for ax, title in zip(axes, titles, strict=False):
         ax.set_title(title)
+    if level is not None:
+        for ax in axes[:n]:
+            ax.axhline(level, color="0.35", linewidth=0.8)
     if xlabel:
         figure.supxlabel(xlabel, fontsize=10)
     if ylabel:
@@ -223,10 +250,6 @@ def points(
     ax.errorbar(x, y, **drawn)
 
 
-def level_axis(ax: Axes, levels: Sequence[float], label: str = "") -> None:
-    """Space levels such as σ evenly, each written as a plain number."""
-    ax.set_xticks(
-        range(len(levels)), [in_reader_words(float(level)) for level in levels], rotation=90
-    )
-    if label:
-        ax.set_xlabel(label)
+def level_axis(ax: Axes, levels: Sequence[Any]) -> None:
+    """Space levels such as σ evenly, a number as plainly as it can be written."""
+    ax.set_xticks(range(len(levels)), [in_reader_words(level) for level in levels], rotation=90)

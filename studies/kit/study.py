@@ -10,9 +10,10 @@ are the reference behind it.
 from __future__ import annotations
 
 import dataclasses
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from studies.data.tables import DataUnavailableError
+from studies.kit.dots import Frames
 from studies.kit.estimates import agrees
 from studies.kit.results import read_result, run_blocks
 from studies.kit.verdicts import Part
@@ -93,12 +95,10 @@ def settings_table(settings: type[Settings]) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("setting")
 
 
-def _as_they_are(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows
-
-
-def _no_runs(_: pd.DataFrame) -> None:
-    return None
+@cache
+def _notes() -> dict[str, str]:
+    path = Path(__file__).parents[1] / "notes.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class Study:
     summarise : callable
         Rows of all blocks to the table that is committed; by default the rows themselves.
     figures : mapping
-        Label to a function of estimates and of the reference's estimates (or None).
+        Label to a function of `Frames`.
     claims : mapping
         Claim to a function of the committed estimates and of the claim's entry, which returns its
         parts; only of claims whose rule is more than the estimates that its file names.
@@ -129,8 +129,6 @@ class Study:
         ``value``; None where there are none.
     sample : mapping
         Settings under which the study gives some of the table's rows, quickly.
-    notes : str
-        What a reader of the table should know.
     measured : sequence of str
         Columns that hold measured times, which no second run repeats.
     version : int
@@ -142,12 +140,11 @@ class Study:
     blocks: Callable[[Any], Sequence[Any]]
     block: Callable[[Any, Any], pd.DataFrame]
     estimate: Callable[[pd.DataFrame], pd.DataFrame]
-    summarise: Callable[[pd.DataFrame], pd.DataFrame] = _as_they_are
+    summarise: Callable[[pd.DataFrame], pd.DataFrame] = lambda rows: rows
     figures: Mapping[str, Callable[..., Figure]] = field(default_factory=dict)
     claims: Mapping[str, Callable[..., Sequence[Part]]] = field(default_factory=dict)
-    runs: Callable[[pd.DataFrame], pd.DataFrame | None] = _no_runs
+    runs: Callable[[pd.DataFrame], pd.DataFrame | None] = lambda _: None
     sample: Mapping[str, Any] = field(default_factory=dict)
-    notes: str = ""
     measured: Sequence[str] = ()
     version: int = 1
 
@@ -187,6 +184,11 @@ class Study:
         """Return the full settings and the seed, as the committed table's provenance has them."""
         settings = dataclasses.asdict(self.settings.full())
         return settings, settings.pop("seed", None)
+
+    @property
+    def notes(self) -> str:
+        """What a reader of the table should know, by ``studies/notes.toml``."""
+        return _notes().get(self.name, "")
 
     def committed(self) -> tuple[pd.DataFrame, dict[str, Any]]:
         """Return the committed full results and their provenance."""
@@ -249,8 +251,8 @@ class Run:
 
     def figure(self, label: str, **options: Any) -> Figure:
         """Draw this run, with the committed results behind it."""
-        reference = None if self.table is None else self.reference
-        return self.study.figures[label](self.estimates, reference, **options)
+        frames = Frames(self.estimates, None if self.table is None else self.reference)
+        return self.study.figures[label](frames, **options)
 
     def says(self) -> str:
         """Say in Markdown what is shown, and whether it agrees with the committed results."""

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pvf._types import Array, Indices
+
 _EPSILON = np.finfo(float).eps
 
 
@@ -67,7 +69,7 @@ class RealAdaBoostClassifier(ClassifierMixin, BaseEstimator):
             weights /= weights.sum()
         return self
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+    def decision_function(self, X: ArrayLike) -> Array:
         """Sum of the stumps' half log odds, shape (n_samples,); positive means class 1."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=float, reset=False)
@@ -84,14 +86,12 @@ class _Stump(NamedTuple):
     low: float
     high: float
 
-    def __call__(self, X: Any) -> NDArray[np.float64]:
+    def __call__(self, X: Any) -> Array:
         """Return half the log odds of class 1 for each row."""
         return np.where(X[:, self.feature] <= self.threshold, self.low, self.high)
 
 
-def _best_stump(
-    in_order: NDArray[np.float64], order: NDArray[np.intp], weights: NDArray[np.float64]
-) -> _Stump:
+def _best_stump(in_order: Array, order: Indices, weights: Array) -> _Stump:
     """Split where the weighted Gini impurity is least; weights have shape (2, n_samples)."""
     ordered = weights[:, order]  # class, rank of the sample, feature
     low = ordered.cumsum(axis=1)[:, :-1]
@@ -111,6 +111,6 @@ def _best_stump(
     )
 
 
-def _half_log_odds(weights: NDArray[np.float64]) -> float:
+def _half_log_odds(weights: Array) -> float:
     shares = np.maximum(weights / weights.sum(), _EPSILON)  # one class alone has infinite odds
     return float(0.5 * np.log(shares[1] / shares[0]))

@@ -156,9 +156,4 @@ PICKS = Study(
     estimate=pick_estimates,
     figures={"fig-pmv-picks": show.draw_picks},
     sample={"n_seeds": 2, "n_orders": 1},
-    notes=(
-        "Seven classifiers on new data sets of each kind and noise level: PMV, ten-fold "
-        "cross-validation, true accuracy. Without noise, moons and circles hold the same "
-        "points every time; ten orders of them were run."
-    ),
 )

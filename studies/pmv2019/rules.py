@@ -28,6 +28,7 @@ from sklearn.metrics import accuracy_score, f1_score
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
+from pvf._types import Array
 from pvf.metrics import intervention_efficiency_score, intervention_efficiency_scorer
 from pvf.perturbation import GaussianNoise, Perturbation
 from pvf.pmv import pmv_scorer, with_random_states
@@ -77,9 +78,9 @@ _SIGMA = 0.1
 class Problem(NamedTuple):
     """One data set, the learners to choose from, and outside data to judge the choice on."""
 
-    X: NDArray[np.float64]
+    X: Array
     y: NDArray[np.int64]
-    X_outside: NDArray[np.float64]
+    X_outside: Array
     y_outside: NDArray[np.int64]
     candidates: dict[str, Any]
     #: The candidate that is known to be right, where one is.
@@ -126,7 +127,7 @@ _CLINICAL: dict[str, Callable[[], datasets.Dataset]] = {
 
 
 @cache
-def _clinical(name: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _clinical(name: str) -> tuple[Array, NDArray[np.int64]]:
     data = _CLINICAL[name]()
     return data.X.to_numpy(dtype=float), data.y.to_numpy()
 
@@ -323,9 +324,5 @@ SIDE_BY_SIDE = Study(
         "fig-ways-losses": show.draw_losses,
     },
     sample={"problems": ("linear",)},
-    notes=(
-        "Rules for choosing a learner: how often right, outside score lost against the best "
-        "candidate with a 95% interval over data sets, how stable, seconds for one choice."
-    ),
     measured=("seconds",),
 )

@@ -12,18 +12,23 @@ from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 
 from pvf import plotting
-from studies.kit.dots import at, changed, dot_rows, series
-from studies.kit.show import COLOURS, finished, panels, text_table
+from studies.kit.dots import Frames, at, changed, crossed, dot_rows, lines, series
+from studies.kit.show import (
+    COLOURS,
+    beside_paper,
+    clipped,
+    finished,
+    panels,
+    runs_shown,
+    text_table,
+)
 
 _TITLES = {"slope": "slope of PMV", "test_accuracy": "test accuracy", "gap": "gap"}
 
 
-def runs_shown(estimates: pd.DataFrame) -> pd.DataFrame:
-    """Let the range of single runs stand as the interval, where runs differ at all."""
-    differ = estimates["run_high"] - estimates["run_low"] > 1e-9
-    # an absolute value is not below 0, and no share above 1
-    ends = estimates[["run_low", "run_high"]].clip(0, 1).where(differ)
-    return estimates.assign(low=ends["run_low"], high=ends["run_high"])
+def _in_unit(estimates: pd.DataFrame) -> pd.DataFrame:
+    """Let the range of single runs stand as the interval, cut where shares end."""
+    return clipped(runs_shown(estimates), 0, 1)
 
 
 def table_beside_paper(cells: pd.DataFrame, measure: str) -> pd.DataFrame:
@@ -31,16 +36,12 @@ def table_beside_paper(cells: pd.DataFrame, measure: str) -> pd.DataFrame:
 
     ``cells`` comes from `table1.beside_paper`.
     """
-    ours = runs_shown(at(cells, quantity=measure)).assign(source="ours")
-    paper = ours.assign(source="paper", estimate=ours["paper"], low=np.nan, high=np.nan)
-    both = pd.concat([ours, paper]).sort_values(["noise", "source"], kind="stable")
-    both["noise"] = both["noise"].map("noise {:g}".format)
-    return text_table(both, ["distribution", "model"], ["noise", "source"])
+    ours = _in_unit(at(cells, quantity=measure)).sort_values("noise", kind="stable")
+    ours = ours.assign(noise=ours["noise"].map("noise {:g}".format)).reset_index(drop=True)
+    return beside_paper(ours, ["distribution", "model"], ["noise"])
 
 
-def draw_table1(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, paper: pd.DataFrame
-) -> Figure:
+def draw_table1(frames: Frames, paper: pd.DataFrame) -> Figure:
     """Draw our cells over the paper's, one panel a measure."""
     figure, axes = panels(
         3,
@@ -50,9 +51,7 @@ def draw_table1(
         sharex=False,
         sharey=False,
     )
-    frames = changed(
-        (estimates, reference), lambda rows: runs_shown(at(rows, boosting="SAMME.R").merge(paper))
-    )
+    frames = changed(frames, lambda rows: _in_unit(at(rows, boosting="SAMME.R").merge(paper)))
     for ax, measure in zip(axes, _TITLES, strict=True):
         for i, name in enumerate(pd.unique(paper["distribution"])):
             series(ax, frames, "paper", i, name, {"quantity": measure, "distribution": name})
@@ -65,9 +64,7 @@ def percent_table(
     estimates: pd.DataFrame, index: str | Sequence[str], columns: str = "quantity"
 ) -> pd.DataFrame:
     """Return shares as text, in percent, cut at 0 and 1."""
-    ends = estimates[["low", "high"]].clip(0, 1)
-    cut = estimates.assign(low=ends["low"], high=ends["high"])
-    return text_table(cut, index, columns, spec=".0f", scale=100)
+    return text_table(clipped(estimates, 0, 1), index, columns, spec=".0f", scale=100)
 
 
 def shown_picks(estimates: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
@@ -91,19 +88,15 @@ def shown_picks(estimates: pd.DataFrame, models: Sequence[str]) -> pd.DataFrame:
     return table.rename(columns={"right": "right (%)"})
 
 
-def draw_picks(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def draw_picks(frames: Frames) -> Figure:
     """Draw how often each rule is right, and how often it picks the model that the paper means."""
     titles = {
         "right": "right: within 0.005 of the best",
         "fitting": "the model that the paper means",
     }
-    columns = {
-        title: {rule: {"rule": rule, "quantity": key} for rule in ("PMV", "CV accuracy", "CV gap")}
-        for key, title in titles.items()
-    }
-    frames = changed(
-        (estimates, reference), lambda rows: _in_percent(rows[rows["distribution"] != "all"])
-    )
+    rules = {rule: {"rule": rule} for rule in ("PMV", "CV accuracy", "CV gap")}
+    columns = crossed({title: {"quantity": key} for key, title in titles.items()}, rules)
+    frames = changed(frames, lambda rows: _in_percent(rows[rows["distribution"] != "all"]))
     options: dict[str, Any] = {"xlim": (-4, 104), "width": 4.3}
     keys, xlabel = ["distribution", "noise"], "share of data sets (%)"
     return finished(dot_rows(frames, keys, columns, xlabel, **options)[0])
@@ -115,27 +108,21 @@ def _in_percent(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(**{end: rows[end] * scale for end in ("estimate", "low", "high")})
 
 
-def draw_memorisers(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def draw_memorisers(frames: Frames) -> Figure:
     """Draw the slope of learners that memorise, and of others, one series a data set."""
-    whole = estimates if reference is None else reference
-    shown = {name: {"quantity": "slope", "dataset": name} for name in pd.unique(whole["dataset"])}
-    xlabel, frames = "0 where flips are learned by heart", (estimates, reference)
-    columns = {"slope of PMV": shown}
+    names = pd.unique(frames.whole["dataset"])
+    columns = {"slope of PMV": {name: {"quantity": "slope", "dataset": name} for name in names}}
+    xlabel = "0 where flips are learned by heart"
     return finished(dot_rows(frames, ["learner"], columns, xlabel, width=6.2)[0])
 
 
-def draw_gaps(
-    estimates: pd.DataFrame,
-    reference: pd.DataFrame | None,
-    *,
-    paper: Mapping[str, float] | None = None,
-) -> Figure:
+def draw_gaps(frames: Frames, *, paper: Mapping[str, float] | None = None) -> Figure:
     """Draw the unlimited tree's gap for each way to cut folds, and what the paper prints.
 
     ``paper`` maps a data set, written with an underscore, to its gap.
     """
-    frames = changed((estimates, reference), runs_shown)
-    names = pd.unique((estimates if reference is None else reference)["dataset"])
+    frames = changed(frames, _in_unit)
+    names = pd.unique(frames.whole["dataset"])
     columns = {name: {"ours": {"dataset": name}} for name in names}
     figure, axes = dot_rows(frames, ["folds"], columns, "gap", xlim=(0, 0.25), width=3.4)
     for name, ax in zip(names, axes, strict=True):
@@ -145,16 +132,12 @@ def draw_gaps(
     return finished(figure)
 
 
-def draw_depths(
-    estimates: pd.DataFrame,
-    reference: pd.DataFrame | None,
-    grid: pd.DataFrame,
-) -> Figure:
+def draw_depths(frames: Frames, grid: pd.DataFrame) -> Figure:
     """Draw the slope over the depth of the tree, and below it the depths that are picked.
 
     ``grid`` holds this run's grid searches.
     """
-    names = pd.unique(at(estimates, quantity="depth")["dataset"])
+    names = pd.unique(at(frames.run, quantity="depth")["dataset"])
     figure, axes = panels(
         2 * len(names),
         len(names),
@@ -163,14 +146,13 @@ def draw_depths(
         sharey="row",
         size=(max(2.9, 5.8 / len(names)), 2.3),
     )
-    picks = pd.concat([estimates, grid])
-    frames = (estimates, _with_range_of_runs(reference))
+    picks, shown = pd.concat([frames.run, grid]), _range_behind(frames)
     for name, above, below in zip(names, axes[: len(names)], axes[len(names) :], strict=True):
         where = {"dataset": name, "quantity": "slope"}
-        series(above, frames, "size", 0, "slope", where, fmt="o-")
+        series(above, shown, "size", 0, "slope", where, fmt="o-")
         for i, method in enumerate(pd.unique(at(picks, quantity="picks")["method"])):
             where = {"dataset": name, "quantity": "picks", "method": method}
-            taken = (picks[picks["estimate"] > 0], None)
+            taken = Frames(picks[picks["estimate"] > 0])
             options: dict[str, Any] = {"shift": 0.2 * (i - 1), "scale": 100}
             series(below, taken, "size", i, str(method), where, **options)
         above.set_ylim(0, None)
@@ -180,36 +162,35 @@ def draw_depths(
     return finished(figure, legend_columns=5)
 
 
-def draw_curves(
-    estimates: pd.DataFrame,
-    reference: pd.DataFrame | None,
-    sizes: Sequence[int] = (1, 3, 5, 10, 20),
-) -> Figure:
+def draw_curves(frames: Frames, sizes: Sequence[int] = (1, 3, 5, 10, 20)) -> Figure:
     """Draw training accuracy over the noise for some depths."""
-    names = pd.unique(at(estimates, quantity="accuracy")["dataset"])
-    figure, axes = panels(
-        len(names),
-        titles=names,
+    names = pd.unique(at(frames.run, quantity="accuracy")["dataset"])
+    depths = {f"depth {size}": {"size": size} for size in sizes}
+    columns = crossed({name: {"dataset": name} for name in names}, depths, quantity="accuracy")
+    figure, _ = lines(
+        _range_behind(frames),
+        "noise",
+        columns,
+        options={"linewidth": 1},
         xlabel="share of labels flipped",
         ylabel="training accuracy",
         size=(max(2.9, 5.8 / len(names)), 3.2),
     )
-    frames = (estimates, _with_range_of_runs(reference))
-    for name, ax in zip(names, axes, strict=True):
-        for i, size in enumerate(sizes):
-            where = {"quantity": "accuracy", "dataset": name, "size": size}
-            series(ax, frames, "noise", i, f"depth {size}", where, linewidth=1)
     return finished(figure, legend_columns=5)
 
 
-def _with_range_of_runs(found: pd.DataFrame | None) -> pd.DataFrame | None:
-    return None if found is None else found.assign(low=found["run_low"], high=found["run_high"])
+def _range_of_runs(found: pd.DataFrame) -> pd.DataFrame:
+    return found.assign(low=found["run_low"], high=found["run_high"])
 
 
-def draw_hidden_sizes(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def _range_behind(frames: Frames) -> Frames:
+    """Let the range of single runs stand as the interval of the full results."""
+    return frames._replace(full=None if frames.full is None else _range_of_runs(frames.full))
+
+
+def draw_hidden_sizes(frames: Frames) -> Figure:
     """Draw slope and errors over the number of hidden neurons, with the range of runs."""
-    whole = estimates if reference is None else reference
-    names = pd.unique(whole["dataset"])
+    names = pd.unique(frames.whole["dataset"])
     figure, axes = panels(
         2 * len(names),
         len(names),
@@ -220,7 +201,7 @@ def draw_hidden_sizes(estimates: pd.DataFrame, reference: pd.DataFrame | None) -
     )
     shown = {"slope": "slope", "training_error": "training error", "test_error": "test error"}
     # two runs' interval would fill the panel: the runs themselves
-    frames = [_with_range_of_runs(found) for found in (estimates, reference)]
+    frames = changed(frames, _range_of_runs)
     for i, name in enumerate(names):
         for j, (quantity, label) in enumerate(shown.items()):
             where = {"quantity": quantity, "dataset": name}
@@ -250,17 +231,13 @@ def kind_means(estimates: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"estimate": mean, **ends, "unit": ""}).reset_index()
 
 
-def draw_losses(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def draw_losses(frames: Frames) -> Figure:
     """Draw how much outside score each rule's choice loses against the best candidate."""
     titles = {"accuracy": "accuracy lost (points)", "F1": "F1 lost (points)", "IE": "IE lost"}
-    columns = {
-        title: {
-            f"{kind} problems": {"kind": kind, "quantity": f"regret {metric}"}
-            for kind in ("synthetic", "clinical")
-        }
-        for metric, title in titles.items()
-    }
-    frames = changed((estimates, reference), lambda rows: _in_percent(kind_means(rows)))
+    named = {title: {"quantity": f"regret {metric}"} for metric, title in titles.items()}
+    kinds = {f"{kind} problems": {"kind": kind} for kind in ("synthetic", "clinical")}
+    columns = crossed(named, kinds)
+    frames = changed(frames, lambda rows: _in_percent(kind_means(rows)))
     return finished(dot_rows(frames, ["rule"], columns, "lost outside", sharex=False)[0])
 
 
@@ -277,12 +254,9 @@ _GRIDS = {
 }
 
 
-def draw_grid(quantity: str, estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def draw_grid(quantity: str, frames: Frames) -> Figure:
     """Draw rules × problems: the full results, and in a cell's last line those of a smaller run."""
-    run, full = (
-        _in_percent(at(frame, quantity=quantity))
-        for frame in (estimates, estimates if reference is None else reference)
-    )
+    run, full = (_in_percent(at(frame, quantity=quantity)) for frame in (frames.run, frames.whole))
     (title, spec), keys = _GRIDS[quantity], ["problem", "rule"]
     own = run.set_index(keys)["estimate"]
     smaller = own.to_list() != full["estimate"].to_list()

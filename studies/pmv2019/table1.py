@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy import stats
 from sklearn import config_context
@@ -35,6 +34,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
+from pvf._types import Array
 from pvf.pmv import (
     PAPER_NOISE_LEVELS,
     flip_labels,
@@ -140,12 +140,8 @@ CLOSEST = TableSetting(scaled=False, folds="in order", tree_depth=10, forest_dep
 
 
 def comparison_data(
-    distribution: str,
-    *,
-    noise: float = 0.0,
-    n_samples: int = 100,
-    seed: int | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    distribution: str, *, noise: float = 0.0, n_samples: int = 100, seed: int | None = None
+) -> tuple[Array, NDArray[np.int64]]:
     """Make one data set of scikit-learn's classifier comparison, by its seed or another."""
     if distribution not in DISTRIBUTIONS:
         raise ValueError(f"distribution must be one of {DISTRIBUTIONS}, got {distribution!r}.")
@@ -184,7 +180,7 @@ def comparison_classifier(model: str, option: int | str | None = None) -> Any:
 
 def fresh_data(
     distribution: str, *, noise: float, n_samples: int, n_fresh: int, key: np.random.SeedSequence
-) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+) -> tuple[Array, NDArray[np.int64], Array, NDArray[np.int64]]:
     """Draw a data set of the comparison, and fresh data of the same distribution."""
     first, second = (int(state) for state in key.generate_state(2) % 2**31)
     if distribution == "linear":  # every seed has clusters of its own
@@ -287,7 +283,7 @@ def part_of_table(block: tuple[Any, ...], n_repeats: int, seed: int) -> pd.DataF
 
 def cells(
     data: Sequence[Any], seed: int
-) -> Iterator[tuple[str, float, NDArray[np.float64], NDArray[np.int64], np.random.SeedSequence]]:
+) -> Iterator[tuple[str, float, Array, NDArray[np.int64], np.random.SeedSequence]]:
     """Yield each data set of the table, with a key that all models share."""
     n_samples, noise_kind, scaled = data
     for (i, distribution), (j, noise) in product(enumerate(DISTRIBUTIONS), enumerate(NOISES)):
@@ -302,7 +298,7 @@ def cells(
 
 def _slopes(
     estimator: Any, X: Any, y: Any, flips: str, n_repeats: int, key: np.random.SeedSequence
-) -> NDArray[np.float64]:
+) -> Array:
     """Return the slopes of several runs, under the library's flips or others."""
     levels = PAPER_NOISE_LEVELS
     if flips == "by class":
@@ -350,7 +346,7 @@ def fold_scores(
 # --- tables --------------------------------------------------------------------------------------
 
 
-def _summary(name: str, values: NDArray[np.float64]) -> dict[str, float]:
+def _summary(name: str, values: Array) -> dict[str, float]:
     """Return the mean, and the interval in which one more value is expected (95%)."""
     mean, half_width = float(values.mean()), 0.0
     if values.size > 1:
@@ -558,10 +554,6 @@ def setting_in_words(row: Mapping[str, Any]) -> str:
     return ", ".join(words) or "as in this chapter"
 
 
-def _draw(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
-    return show.draw_table1(estimates, reference, paper_table())
-
-
 # --- studies -------------------------------------------------------------------------------------
 
 
@@ -593,14 +585,6 @@ def _table_block(key: tuple[Any, ...], settings: TableSettings) -> pd.DataFrame:
     return part_of_table(key, runs, settings.seed)
 
 
-def _search_blocks(settings: SearchSettings) -> list[Any]:
-    return blocks_of(settings_to_search(settings.sizes))
-
-
-def _search_block(key: tuple[Any, ...], settings: SearchSettings) -> pd.DataFrame:
-    return part_of_table(key, settings.n_repeats, settings.seed)
-
-
 TABLE1 = Study(
     name="pmv_table1",
     settings=TableSettings,
@@ -608,11 +592,7 @@ TABLE1 = Study(
     block=_table_block,
     summarise=table_of_means,
     estimate=cell_estimates,
-    figures={"fig-pmv-table1": _draw},
-    notes=(
-        "Table 1 of the PMV paper at the closest setting: means over runs on the same data "
-        "and, as _low and _high, where one more run is expected (95%)."
-    ),
+    figures={"fig-pmv-table1": lambda frames: show.draw_table1(frames, paper_table())},
 )
 
 #: Judges PMV-1 and PMV-2: how often one of our own runs lies where the others let it lie.
@@ -622,16 +602,14 @@ TABLE1_RUNS = replace(
     summarise=table_of_runs,
     estimate=run_estimates,
     claims={"PMV-1": cell_parts, "PMV-2": cell_parts},
-    notes="The single runs behind Table 1 of the PMV paper at the closest setting.",
 )
 
 DISTANCES = Study(
     name="pmv_distances",
     settings=SearchSettings,
-    blocks=_search_blocks,
-    block=_search_block,
+    blocks=lambda settings: blocks_of(settings_to_search(settings.sizes)),
+    block=lambda key, settings: part_of_table(key, settings.n_repeats, settings.seed),
     summarise=_distances,
     estimate=distance_estimates,
     sample={"sizes": (100,)},
-    notes="How far Table 1 of the PMV paper lies from ours under each likely setting.",
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
+from pvf._types import Array
 from pvf.pmv import (
     PAPER_NOISE_LEVELS,
     flip_labels,
@@ -64,11 +65,11 @@ LEARNERS: dict[str, Any] = {
 class TuningData(NamedTuple):
     """Features as numbers, and labels."""
 
-    X: NDArray[np.float64]
+    X: Array
     y: NDArray[np.int64]
 
 
-def as_numbers(X: pd.DataFrame) -> NDArray[np.float64]:
+def as_numbers(X: pd.DataFrame) -> Array:
     """Code categories by their order, or by the alphabet where they have none; missing is -1."""
     columns = [
         X[name] if pd.api.types.is_numeric_dtype(X[name]) else X[name].astype("category").cat.codes
@@ -181,9 +182,7 @@ def depth_block(key: tuple[str, int], settings: TuningSettings) -> pd.DataFrame:
     return pd.DataFrame(found).round(6)
 
 
-def nested_accuracies(
-    tree: DecisionTreeClassifier, X: Any, y: Any, depths: Sequence[int]
-) -> NDArray[np.float64]:
+def nested_accuracies(tree: DecisionTreeClassifier, X: Any, y: Any, depths: Sequence[int]) -> Array:
     """Return the accuracies of the tops of a fitted tree, cut at some depths.
 
     Examples
@@ -312,25 +311,8 @@ def _memoriser_blocks(settings: MemoriserSettings) -> list[tuple[str, str]]:
     ]
 
 
-def _depth_blocks(settings: TuningSettings) -> list[Any]:
-    return [(name, run) for name in _at_hand(settings) for run in range(settings.n_repeats)]
-
-
-def _fold_blocks(settings: TuningSettings, kinds: Sequence[str]) -> list[Any]:
-    return [
-        (name, folds, run)
-        for name in _at_hand(settings)
-        for folds in kinds
-        for run in range(settings.n_repeats)
-    ]
-
-
-def _grid_blocks(settings: TuningSettings) -> list[Any]:
-    return _fold_blocks(settings, ("stratified", "shuffled"))
-
-
-def _gap_blocks(settings: GapSettings) -> list[Any]:
-    return _fold_blocks(settings, ("in order", "stratified", "shuffled"))
+def _blocks(settings: TuningSettings, *kinds: Sequence[str]) -> list[Any]:
+    return [*product(_at_hand(settings), *kinds, range(settings.n_repeats))]
 
 
 def _network_blocks(settings: NetworkSettings) -> list[Any]:
@@ -345,7 +327,7 @@ def _levels(table: pd.DataFrame) -> list[float]:
     return [float(name[3:]) for name in table if name.startswith("at ")]
 
 
-def slopes(table: pd.DataFrame, levels: Sequence[float] | None = None) -> NDArray[np.float64]:
+def slopes(table: pd.DataFrame, levels: Sequence[float] | None = None) -> Array:
     """Fit the absolute slope of each row, from all noise levels or from some.
 
     Slopes that differ by rounding alone are equal.
@@ -365,7 +347,7 @@ def picked_sizes(table: pd.DataFrame, levels: Sequence[float] | None = None) -> 
     return found.loc[found.groupby("repeat")["slope"].idxmax(), "size"].to_numpy()
 
 
-def largest_residuals(table: pd.DataFrame) -> NDArray[np.float64]:
+def largest_residuals(table: pd.DataFrame) -> Array:
     """Return how far each row's curve leaves its fitted line, in accuracy."""
     levels = _levels(table)
     values = table[[f"at {level:g}" for level in levels]].to_numpy()
@@ -390,25 +372,13 @@ def _pick_rows(dataset: str, method: str, picked: NDArray[np.int64]) -> list[dic
     agree = _jackknife(picked)
     median = bootstrap_interval(picked, np.median, n_resamples=2000)
     key = {"dataset": dataset, "method": method, "size": 0, "noise": -1.0}
-    rows: list[dict[str, Any]] = [
+    least, most = single_run_range(fives)
+    alike: dict[str, Any] = {"quantity": "pairs alike", "run_low": least, "run_high": most}
+    picks = {size: float((picked == size).mean()) for size in _DEPTHS}
+    return [
         {**key, "quantity": "depth", **median._asdict(), "run_low": low, "run_high": high},
-        {
-            **key,
-            "quantity": "pairs alike",
-            **agree,
-            "run_low": single_run_range(fives)[0],
-            "run_high": single_run_range(fives)[1],
-        },
-    ]
-    return rows + [
-        {
-            **key,
-            "size": size,
-            "quantity": "picks",
-            "estimate": float((picked == size).mean()),
-            "n": n,
-        }
-        for size in _DEPTHS
+        {**key, **alike, **agree},
+        *({**key, "quantity": "picks", "size": s, "estimate": p, "n": n} for s, p in picks.items()),
     ]
 
 
@@ -569,39 +539,35 @@ MEMORISERS = Study(
     estimate=memoriser_estimates,
     figures={"fig-pmv-memorisers": show.draw_memorisers},
     sample={"data": ("breast-cancer",), "trees_only": (), "where_present": ()},
-    notes="PMV of learners that memorise, of the same held back, and of one that can't learn.",
 )
 
 TREE_GAPS = Study(
     name="pmv_tree_gaps",
     settings=GapSettings,
-    blocks=_gap_blocks,
+    blocks=lambda settings: _blocks(settings, ("in order", "stratified", "shuffled")),
     block=gap_block,
     estimate=gap_estimates,
     figures={"fig-pmv-gaps": show.draw_gaps},
-    notes="Training less test accuracy of an unlimited tree, for three ways to cut ten folds.",
 )
 
 GRID_DEPTHS = Study(
     name="pmv_grid_depths",
     settings=TuningSettings,
-    blocks=_grid_blocks,
+    blocks=lambda settings: _blocks(settings, ("stratified", "shuffled")),
     block=grid_block,
     estimate=grid_estimates,
-    notes="Depth of a tree as grid search with ten folds picks it, 50 runs for each kind.",
 )
 
 DEPTHS = Study(
     name="pmv_depths",
     settings=TuningSettings,
-    blocks=_depth_blocks,
+    blocks=_blocks,
     block=depth_block,
     summarise=_by_size,
     estimate=depth_estimates,
     figures={"fig-ways-depths": show.draw_depths, "fig-ways-curves": show.draw_curves},
     claims={"PMV-6": depth_parts, "PMV-7": stability_parts},
     sample={"data": ("breast-cancer",), "where_present": (), "n_repeats": 5},
-    notes="Training accuracy of trees of depth 1 to 20 (size) at each noise level, 50 runs.",
 )
 
 HIDDEN_SIZES = Study(
@@ -613,8 +579,4 @@ HIDDEN_SIZES = Study(
     estimate=network_estimates,
     figures={"fig-ways-hidden": show.draw_hidden_sizes},
     sample={"n_digits_runs": 1, "n_mnist_runs": 0},
-    notes=(
-        "Training accuracy of networks with one hidden layer (size: neurons) at each noise "
-        "level, and the errors of a 70:30 split; 50 passes over the data."
-    ),
 )

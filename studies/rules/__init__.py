@@ -17,9 +17,4 @@ RULES_STUDY = Study(
     summarise=summarise,
     figures=FIGURES,
     sample={"tables": ("haberman",), "sizes": (60,), "pools": ("logistic",)},
-    notes=(
-        "What each rule's choice is worth: one row for each data table, size of cohort, pool, half "
-        "of the cohorts and outcome; the attainable share (0 is one at random, 1 the best), "
-        "or cases among a hundred places; means over cohorts, rounded to five decimals."
-    ),
 )

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.special import expit, ndtr
 from sklearn import config_context
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
@@ -23,14 +22,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
+from pvf._types import Array, Flags
 from pvf.perturbation import NominalFlip, OrdinalShift
 from studies.data.datasets import Dataset
-from studies.pvf2026.clinical.run import flag_probability
+from studies.pvf2026.clinical.run import flag_probability, grow_trees
 
 POOLS = ("trees", "logistic", "mixed")
-
-Flags = NDArray[np.bool_]
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,10 +46,10 @@ class Coded:
         Probability of each new level (column), given the old one (row).
     """
 
-    X: Values
+    X: Array
     y: Flags
     changes: dict[int, NominalFlip | OrdinalShift]
-    moves: dict[int, Values]
+    moves: dict[int, Array]
 
     @property
     def numeric(self) -> list[int]:
@@ -67,9 +64,9 @@ class Coded:
 
 def coded(data: Dataset, probability: float = 0.1, decay: float = 0.1) -> Coded:
     """Code a table; nominal columns flip and ordinal ones shift, as in the papers."""
-    columns: list[Values] = []
+    columns: list[Array] = []
     changes: dict[int, NominalFlip | OrdinalShift] = {}
-    moves: dict[int, Values] = {}
+    moves: dict[int, Array] = {}
     for place, (name, kind) in enumerate(data.kinds.items()):
         if kind == "numeric":
             columns.append(data.X[name].to_numpy(dtype=float))
@@ -84,7 +81,7 @@ def coded(data: Dataset, probability: float = 0.1, decay: float = 0.1) -> Coded:
     return Coded(np.column_stack(columns), data.y.to_numpy() == 1, changes, moves)
 
 
-def _moves(n_levels: int, kind: str, probability: float, decay: float) -> Values:
+def _moves(n_levels: int, kind: str, probability: float, decay: float) -> Array:
     """Return the law of a category's change (section 3.2 of the paper, mechanisms 2 and 3)."""
     places = np.arange(n_levels)
     apart = np.abs(places[:, None] - places)
@@ -97,7 +94,7 @@ def _moves(n_levels: int, kind: str, probability: float, decay: float) -> Values
 class _Scaler:
     """Impute by median or most frequent level, and scale numbers, by the rows it is fitted on."""
 
-    def __init__(self, table: Coded, X: Values) -> None:
+    def __init__(self, table: Coded, X: Array) -> None:
         self.fill = np.array(
             [
                 _middle(X[:, place], is_category=place in table.changes)
@@ -111,11 +108,11 @@ class _Scaler:
         spread = filled[:, numeric].std(axis=0)
         self.spread[numeric] = np.where(np.ptp(filled[:, numeric], axis=0) == 0, 1.0, spread)
 
-    def __call__(self, X: Values) -> Values:
+    def __call__(self, X: Array) -> Array:
         return (np.where(np.isnan(X), self.fill, X) - self.mean) / self.spread
 
 
-def _middle(column: Values, *, is_category: bool) -> float:
+def _middle(column: Array, *, is_category: bool) -> float:
     seen = column[~np.isnan(column)]
     if not len(seen):
         return 0.0
@@ -131,24 +128,14 @@ class TreePool:
         self.table, self.depth, self.share = table, depth, share
         self.complexity, self.flag_error = np.zeros(n_candidates), 0.0
 
-    def fit(self, X: Values, y: Flags, seed: np.random.SeedSequence) -> Any:
+    def fit(self, X: Array, y: Flags, seed: np.random.SeedSequence) -> Any:
         """Grow the trees; a subsample of one class is drawn anew."""
         rng, scale = np.random.default_rng(seed), _Scaler(self.table, X)
-        scaled, size = scale(X).astype(np.float32), round(self.share * len(y))
-        seen, trees = np.zeros((len(self.complexity), len(y)), dtype=bool), []
-        with config_context(skip_parameter_validation=True):
-            for mine in seen:
-                rows = rng.choice(len(y), size, replace=False)
-                while y[rows].all() or not y[rows].any():
-                    rows = rng.choice(len(y), size, replace=False)
-                mine[rows] = True
-                tree = DecisionTreeClassifier(
-                    max_depth=self.depth, random_state=int(rng.integers(2**31))
-                )
-                trees.append(tree.fit(scaled[rows], y[rows], check_input=False))
+        n_trees, size = len(self.complexity), round(self.share * len(y))
+        trees, seen, _ = grow_trees(scale(X), y, n_trees, size, self.depth, rng)
         return scale, trees, seen
 
-    def probability(self, fitted: Any, X: Values) -> Values:
+    def probability(self, fitted: Any, X: Array) -> Array:
         """Return the share of cases in each person's leaf."""
         scale, trees, _ = fitted
         scaled = scale(X).astype(np.float32)
@@ -159,8 +146,8 @@ class TreePool:
         return found
 
     def flag_probability(
-        self, fitted: Any, X: Values, sigma: float, seed: np.random.SeedSequence
-    ) -> Values:
+        self, fitted: Any, X: Array, sigma: float, seed: np.random.SeedSequence
+    ) -> Array:
         """Return the exact probability that a perturbed person lands in a leaf of cases."""
         del seed  # nothing is drawn
         scale, trees, _ = fitted
@@ -191,7 +178,7 @@ class LogisticPool:
         longest = max(map(len, wide))
         self.columns = np.array([one + [0] * (longest - len(one)) for one in wide])
 
-    def _encoded(self, scaled: Values) -> Values:
+    def _encoded(self, scaled: Array) -> Array:
         blocks = [np.zeros((len(scaled), 1))]
         for place in range(scaled.shape[1]):
             column = scaled[:, [place]]
@@ -200,14 +187,14 @@ class LogisticPool:
             blocks.append(column)
         return np.hstack(blocks)
 
-    def fit(self, X: Values, y: Flags, seed: np.random.SeedSequence) -> Any:
+    def fit(self, X: Array, y: Flags, seed: np.random.SeedSequence) -> Any:
         """Fit all regressions."""
         del seed  # nothing is drawn
         scale = _Scaler(self.table, X)
         design = self._encoded(scale(X))[:, self.columns].transpose(1, 0, 2)
         return scale, *fit_logistic(design, y)
 
-    def probability(self, fitted: Any, X: Values) -> Values:
+    def probability(self, fitted: Any, X: Array) -> Array:
         """Return probabilities of a case."""
         scale, coefficients, intercepts = fitted
         weights = np.zeros((len(self.columns), self.columns.max() + 1))
@@ -217,8 +204,8 @@ class LogisticPool:
         return expit(weights @ encoded.T + intercepts[:, None])
 
     def flag_probability(
-        self, fitted: Any, X: Values, sigma: float, seed: np.random.SeedSequence
-    ) -> Values:
+        self, fitted: Any, X: Array, sigma: float, seed: np.random.SeedSequence
+    ) -> Array:
         """Return the exact probability that a perturbed person's score is above 0.
 
         Given the levels of the categories the score is normal; the law of the levels is a product.
@@ -236,8 +223,8 @@ class LogisticPool:
         )
 
     def _one(
-        self, subset: Sequence[int], weights: Values, intercept: float, scaled: Values, sigma: float
-    ) -> Values:
+        self, subset: Sequence[int], weights: Array, intercept: float, scaled: Array, sigma: float
+    ) -> Array:
         mean, variance, start = np.full(len(scaled), intercept), 0.0, 0
         shift, law = np.zeros(1), np.ones((len(scaled), 1))
         for place in subset:
@@ -275,7 +262,7 @@ def _subsets(n_columns: int, n_most: int, rng: np.random.Generator) -> list[tupl
     return list(found)
 
 
-def fit_logistic(design: Values, y: Flags, *, penalty: float = 1.0) -> tuple[Values, Values]:
+def fit_logistic(design: Array, y: Flags, *, penalty: float = 1.0) -> tuple[Array, Array]:
     """Fit many ridge-penalised logistic regressions at once, by Newton's method.
 
     Parameters
@@ -317,13 +304,13 @@ class MixedPool:
         self.complexity = np.arange(len(self.models), dtype=float)
         self.flag_error = 0.5 / float(np.sqrt(n_draws))
 
-    def _encoded(self, scaled: Values) -> Values:
+    def _encoded(self, scaled: Array) -> Array:
         blocks = [scaled[:, self.table.numeric]]
         for place, moves in self.table.moves.items():
             blocks.append((scaled[:, [place]] == np.arange(len(moves))).astype(float))
         return np.hstack(blocks)
 
-    def fit(self, X: Values, y: Flags, seed: np.random.SeedSequence) -> Any:
+    def fit(self, X: Array, y: Flags, seed: np.random.SeedSequence) -> Any:
         """Fit all models."""
         scale = _Scaler(self.table, X)
         encoded = self._encoded(scale(X))
@@ -335,13 +322,13 @@ class MixedPool:
                 fitted.append(kind(**options, **known).fit(encoded, y))
         return scale, fitted
 
-    def probability(self, fitted: Any, X: Values) -> Values:
+    def probability(self, fitted: Any, X: Array) -> Array:
         """Return probabilities of a case; for support vectors, the logistic of the score."""
         scale, models = fitted
         return self._probability(models, self._encoded(scale(X)))
 
     @staticmethod
-    def _probability(models: Sequence[Any], encoded: Values) -> Values:
+    def _probability(models: Sequence[Any], encoded: Array) -> Array:
         return np.array(
             [
                 expit(model.decision_function(encoded))
@@ -352,8 +339,8 @@ class MixedPool:
         )
 
     def flag_probability(
-        self, fitted: Any, X: Values, sigma: float, seed: np.random.SeedSequence
-    ) -> Values:
+        self, fitted: Any, X: Array, sigma: float, seed: np.random.SeedSequence
+    ) -> Array:
         """Estimate by stacked sampling, the same draws for all models."""
         scale, models = fitted
         rng, scaled = np.random.default_rng(seed), scale(X)

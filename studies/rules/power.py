@@ -103,6 +103,4 @@ POWER = Study(
     block=pilot_rows,
     estimate=estimate,
     summarise=simulate_power,
-    notes="How small a difference the primary question of the rules study can tell, simulated "
-    "from two pilot tables before the others were computed.",
 )

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import special, stats
 
+from pvf._types import Array
 from pvf.rules import SIGMAS
 from studies.data.keel import MEDICAL
-from studies.kit.estimates import Interval, t_interval
+from studies.kit.estimates import Interval, holm, t_interval
 from studies.rules.power import MARGIN
 from studies.rules.run import BESIDE, FACTS, OUTCOMES, PRIMARY, RULES
 
@@ -91,17 +92,6 @@ def answer(estimates: pd.DataFrame) -> pd.Series:
     row = row[(row[CELL] == list(PRIMARY_CELL)).all(axis=1)]
     primary = row.iloc[0]
     return pd.concat([primary, pd.Series({"verdict": verdict(primary["low"], primary["high"])})])
-
-
-def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Return p-values adjusted by Holm's method; NaN stays NaN."""
-    p = np.asarray(p_values, dtype=float)
-    known = np.flatnonzero(~np.isnan(p))
-    order = known[np.argsort(p[known])]
-    adjusted = p.copy()
-    steps = np.arange(len(order), 0, -1) * p[order]
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    return adjusted
 
 
 def critical_difference(n_rules: int, n_tables: int, level: float = 0.95) -> float:
@@ -230,7 +220,7 @@ def _when(cells: pd.DataFrame, n_resamples: int = 999) -> Iterator[dict[str, Any
             yield _row(4, (pool, 0, outcome), "pvf_0.3", "holdout", quantity, interval)
 
 
-def _solved(weights: NDArray, left: NDArray, right: NDArray) -> NDArray[np.float64]:
+def _solved(weights: NDArray, left: NDArray, right: NDArray) -> Array:
     """Return the least-squares slopes of weighted tables, the shortest where there are many."""
     sides = np.tensordot(weights, left, 1), np.tensordot(weights, right, 1)
     inverse = np.linalg.pinv(sides[0], rcond=1e-10, hermitian=True)

@@ -14,11 +14,11 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 from threadpoolctl import threadpool_limits
 
 from pvf import counts, intervention_efficiency_scorer
+from pvf._types import Array, Flags, Indices
 from pvf.rules import (
     SIGMAS,
     BootstrapQuartile,
@@ -36,9 +36,8 @@ from pvf.rules import (
 )
 from studies.data.keel import TABLES, load_table
 from studies.kit.study import Settings, setting
+from studies.pvf2026.clinical.run import counted
 from studies.rules.pools import POOLS, Coded, coded, make_pool
-
-Values = NDArray[np.float64]
 
 CAPACITIES = (0.1, 0.3, 0.5)
 SIZES = (60, 120, 240)
@@ -207,8 +206,8 @@ def _seed(settings: RulesSettings, *key: int) -> np.random.SeedSequence:
 
 
 def draw_cohort(
-    y: NDArray[np.bool_], size: int, seed: np.random.SeedSequence
-) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    y: Flags, size: int, seed: np.random.SeedSequence
+) -> tuple[Indices, Indices, Indices]:
     """Draw a cohort without replacement, at least six of it cases, and split it 80 to 20.
 
     The number of cases is drawn first, again until there are six: the same as drawing cohorts
@@ -273,7 +272,7 @@ def rules_of(pool: str, size: int, scoring: str) -> dict[str, Rule]:
 
 def _choices(
     evidence: Evidence, pool: str, size: int
-) -> tuple[dict[str, dict[str, NDArray[np.intp]]], dict[str, float]]:
+) -> tuple[dict[str, dict[str, Indices]], dict[str, float]]:
     """Return for each score the tied candidates of every rule, and the σ chosen inside."""
     tied, sigma = {}, {}
     for scoring in SCORINGS:
@@ -285,9 +284,7 @@ def _choices(
     return tied, sigma
 
 
-def _worth_of(
-    tied: dict[str, NDArray[np.intp]], values: Values, beside: Values
-) -> dict[str, float]:
+def _worth_of(tied: dict[str, Indices], values: Array, beside: Array) -> dict[str, float]:
     """Return what each rule's choice is worth, in expectation over its ties."""
     found = dict.fromkeys([*RULES, *BESIDE, "best"], np.nan)
     found |= {name: float(values[among].mean()) for name, among in tied.items()}
@@ -303,7 +300,7 @@ def _shares(worth: dict[str, float]) -> dict[str, float]:
     return {name: (value - worth["random"]) / apart for name, value in worth.items()}
 
 
-def outside(probability: Values, y: NDArray[np.bool_]) -> dict[str, Values]:
+def outside(probability: Array, y: Flags) -> dict[str, Array]:
     """Return what each candidate is worth in the external population, for every outcome.
 
     Parameters
@@ -316,8 +313,7 @@ def outside(probability: Values, y: NDArray[np.bool_]) -> dict[str, Values]:
     dict of str to ndarray of shape (n_candidates,)
         The keys of `OUTCOMES`, the largest best, and ``reached@γ``: cases among a hundred places.
     """
-    flagged = probability > 0.5
-    table = (flagged[:, y].sum(axis=1), flagged[:, ~y].sum(axis=1), int(y.sum()), int((~y).sum()))
+    table = counted(probability > 0.5, y)
     labels = {g: counts.intervention_efficiency(*table, g) for g in CAPACITIES}
     return {
         **{f"IE@{g}": labels[g] for g in CAPACITIES},
@@ -328,7 +324,7 @@ def outside(probability: Values, y: NDArray[np.bool_]) -> dict[str, Values]:
     }
 
 
-def _by_rank(probability: Values, y: NDArray[np.bool_], capacity: float) -> Values:
+def _by_rank(probability: Array, y: Flags, capacity: float) -> Array:
     """Return Intervention Efficiency where the highest probabilities get the places.
 
     Places left for people of equal probability are shared among them at random.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.resources import files
 from typing import Any
 
@@ -14,18 +15,19 @@ from matplotlib.figure import Figure
 from pvf.rules import SIGMAS
 from studies.data.keel import data_table
 from studies.data.tables import DataUnavailableError
-from studies.kit.dots import Frames, changed, dot_rows
+from studies.kit.dots import Frames, at, changed, dot_rows, lines, open_before
 from studies.kit.show import finished, interval_text, panels, points
 from studies.kit.study import Run
+from studies.rules.pools import POOLS
 from studies.rules.power import MARGIN
 from studies.rules.questions import CELL, PRIMARY_CELL, answer, per_table, verdict, wall_lines
-from studies.rules.run import BESIDE, OUTCOMES, PRIMARY, RULES
+from studies.rules.run import BESIDE, OUTCOMES, PRIMARY, RULES, SIZES
 
 WORDS = {**RULES, **BESIDE}
 #: Outcomes of the smaller figures.
 FEW = ("IE@0.1", "IE@0.3", "IE@0.5", "F1")
 MAIN = FEW[0]
-OPEN = {"fillstyle": "none", "color": "black", "zorder": 3, "markersize": 5, "label": "this run"}
+_ORDER = {key: place for place, key in enumerate((*POOLS, *WORDS, *OUTCOMES, *SIZES))}
 LEVEL = 0.05
 ANSWERS = {
     "better": "Perturbing the validation patients (PVF) chooses better models than the hold-out "
@@ -42,51 +44,8 @@ ANSWERS = {
 # --- figures ------------------------------------------------------------------------------------
 
 
-def _layers(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, query: str
-) -> tuple[Frames, Sequence[Mapping[str, Any]]]:
-    """Return a smaller run, for open marks without intervals, and the full results."""
-    run, full = changed(
-        (estimates, reference), lambda rows: rows.assign(cell=_cell_names(rows)).query(query)
-    )
-    if run is None or full is None:
-        return (None, run), ({}, {})
-    return (run.assign(low=np.nan, high=np.nan), full), (OPEN, {})
-
-
-def _cells(rows: pd.DataFrame) -> list[tuple[str, int]]:
-    pairs = rows[["pool", "size"]].drop_duplicates()
-    return list(pairs.itertuples(index=False, name=None))
-
-
-def _of(rows: pd.DataFrame, cell: tuple[str, int]) -> pd.DataFrame:
-    return rows[(rows["pool"] == cell[0]) & (rows["size"] == cell[1])]
-
-
-def _titles(cells: Sequence[tuple[str, int]]) -> list[str]:
-    return [f"{pool}, {size} people" for pool, size in cells]
-
-
-def figure_of_shares(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None = None, *, outcome: str = MAIN
-) -> Figure:
-    """Draw what each rule attains, mean over tables, by pool and size."""
-    layers = _layers(
-        estimates, reference, f"question == 3 and quantity == 'share' and outcome == '{outcome}'"
-    )
-    return _figure_of_series(
-        layers,
-        ("cell", "rule", "quantity"),
-        (_known(layers, "cell"), tuple(WORDS), ("share",)),
-        WORDS | {"share": "full results"},
-        f"attainable share of {outcome} (0: one at random, 1: the best)",
-    )
-
-
-def _known(layers: tuple[Frames, Any], key: str) -> tuple[Any, ...]:
-    """Return the values that a key has in the full results."""
-    full = layers[0][1]
-    return () if full is None else tuple(pd.unique(full[key]))
+def _cells(rows: pd.DataFrame) -> pd.Series:
+    return rows["pool"] + rows["size"].map(", {} people".format)
 
 
 def cliques(ranks: Sequence[float], width: float) -> list[tuple[int, int]]:
@@ -105,23 +64,19 @@ def cliques(ranks: Sequence[float], width: float) -> list[tuple[int, int]]:
     return found
 
 
-def figure_of_ranks(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None = None, *, outcome: str = MAIN
-) -> Figure:
+def figure_of_ranks(frames: Frames) -> Figure:
     """Draw critical-difference diagrams: mean ranks, and bars over rules not told apart."""
-    full = estimates if reference is None else reference
-    rows = full[(full["question"] == 3) & (full["outcome"] == outcome)]
-    cells = _cells(rows)
+    rows = at(frames.whole, question=3, outcome=MAIN)
+    cells = dict(iter(rows.groupby(_cells(rows), sort=False)))
     figure, axes = panels(
         len(cells),
         2,
-        titles=_titles(cells),
+        titles=list(cells),
         size=(4.2, 3.2),
         xlabel="mean rank over tables (1: best)",
         sharey=False,
     )
-    for ax, cell in zip(axes, cells, strict=True):
-        part = _of(rows, cell)
+    for ax, part in zip(axes, cells.values(), strict=True):
         ranks = part[part["quantity"] == "rank"].sort_values("estimate", kind="stable")
         width = part.loc[part["quantity"] == "critical difference", "estimate"].item()
         values = ranks["estimate"].tolist()
@@ -135,134 +90,106 @@ def figure_of_ranks(
 
 
 def _figure_of_series(
-    layers: tuple[Frames, Sequence[Mapping[str, Any]]],
-    keys: tuple[str, str, str],
-    order: tuple[Sequence[Any], Sequence[Any], Sequence[Any]],
-    words: Mapping[Any, str],
-    xlabel: str,
+    frames: Frames,
     *,
+    query: str,
+    keys: tuple[str, str, str],
+    xlabel: str,
     margin: float = 0.0,
+    alone: bool = False,
 ) -> Figure:
-    """Draw panels, places down each panel, and series beside each other at each place."""
-    (panel, place, series), (frames, styles) = keys, layers
-    shown, places, names = (
-        [one for one in values if one in _known(layers, key)]
-        for key, values in zip(keys, order, strict=True)
+    """Draw panels, places down each panel, and series beside each other at each place.
+
+    A smaller run stands before the full results as open marks, or these stand alone.
+    """
+    chosen = changed(
+        Frames(frames.whole) if alone else frames,
+        lambda rows: rows.assign(cell=_cells(rows)).query(query),
     )
+    shown, places, names = (
+        sorted(pd.unique(chosen.whole[key]), key=lambda one: _ORDER.get(one, 0)) for key in keys
+    )
+    panel, place, series = keys
+    columns = {
+        _said(one): {_said(name): {panel: one, series: name} for name in names} for one in shown
+    }
 
     def placed(rows: pd.DataFrame) -> pd.DataFrame:
-        order = {one: number for number, one in enumerate(places)}
-        rows = rows[rows[place].isin(places)].sort_values(place, key=lambda of: of.map(order))
-        return rows.assign(place=[words.get(one, str(one)) for one in rows[place]])
+        rows = rows.sort_values(place, key=lambda of: of.map(places.index), kind="stable")
+        return rows.assign(place=rows[place].map(_said))
 
-    columns = {
-        words.get(one, str(one)): {
-            words.get(name, str(name)): {panel: one, series: name} for name in names
-        }
-        for one in shown
-    }
+    frames, styles = open_before(changed(chosen, placed))
     options: dict[str, Any] = {"n_columns": 2 if len(shown) in (2, 4) else 3, "width": 2.8}
-    options["styles"] = styles
-    figure, axes = dot_rows(changed(frames, placed), ["place"], columns, xlabel, **options)
+    figure, axes = dot_rows(frames, ["place"], columns, xlabel, styles=styles, **options)
     for ax in axes:
         ax.axvline(0, color="grey", linewidth=0.8)
         ax.axvspan(-margin, margin, color="grey", alpha=0.15, linewidth=0)
     return finished(figure)
 
 
-_PEOPLE = {size: f"{size} people" for size in (60, 120, 240)}
-_POOLS = ("trees", "logistic", "mixed")
-
-
-def figure_of_differences(estimates: pd.DataFrame, reference: pd.DataFrame | None = None) -> Figure:
-    """Draw PVF at σ = 0.3 less the hold-out, for every outcome, pool and size."""
-    layers = _layers(
-        estimates, reference, "question == 1 and quantity == 'difference' and group == 'all'"
-    )
-    return _figure_of_series(
-        layers,
-        ("pool", "outcome", "size"),
-        (_POOLS, tuple(OUTCOMES), tuple(_PEOPLE)),
-        _PEOPLE,
-        "PVF (σ = 0.3) less hold-out, attainable share",
-        margin=MARGIN,
-    )
-
-
-def figure_of_noise(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None = None, *, outcome: str = MAIN
-) -> Figure:
-    """Draw PVF with σ chosen inside less rules that need no noise; the full results alone."""
-    layers = _layers(
-        estimates if reference is None else reference,
-        None,
-        f"question == 2 and quantity == 'difference' and group == 'all' and outcome == '{outcome}'",
-    )
-    return _figure_of_series(
-        layers,
-        ("pool", "versus", "size"),
-        (_POOLS, tuple(RULES), tuple(_PEOPLE)),
-        _PEOPLE | RULES,
-        "PVF (σ chosen inside) less this rule, attainable share",
-        margin=MARGIN,
-    )
-
-
-def figure_of_when(estimates: pd.DataFrame, reference: pd.DataFrame | None = None) -> Figure:
-    """Draw how the difference depends on facts of a table; whole tables were resampled."""
-    layers = _layers(estimates, reference, "question == 4")
-    quantities = _known(layers, "quantity")
-    return _figure_of_series(
-        layers,
-        ("outcome", "quantity", "pool"),
-        (FEW, quantities, _POOLS),
-        {quantity: _fact(quantity) for quantity in quantities},
-        "change of (PVF less hold-out) with one standard deviation of …",
-    )
-
-
-def figure_of_sigmas(estimates: pd.DataFrame, reference: pd.DataFrame | None = None) -> Figure:
-    """Draw what each σ loses against the one that suits the table; the full results alone."""
-    full = estimates if reference is None else reference
-    layers = _layers(full, None, "question == 5 and quantity == 'loss'")
-    return _figure_of_series(
-        layers,
-        ("cell", "rule", "outcome"),
-        (_known(layers, "cell"), tuple(RULES), FEW),
-        RULES,
-        "loss against the σ that suits the table, attainable share",
-    )
-
-
-def _cell_names(rows: pd.DataFrame) -> list[str]:
-    pairs = zip(rows["pool"], rows["size"], strict=True)
-    return [f"{pool}, {size} people" for pool, size in pairs]
+def _said(key: Any) -> str:
+    """Return the reader's word for a rule, a fact, a size or what else stands in a figure."""
+    known: dict[Any, str] = {
+        **WORDS,
+        "share": "full results",
+        **{size: f"{size} people" for size in SIZES},
+    }
+    return known.get(key, _fact(str(key)))
 
 
 def figure_of_power(estimates: pd.DataFrame) -> Figure:
     """Draw the smallest difference that 80% of simulated studies tell, over cohorts a table."""
-    figure, axes = panels(
-        1,
-        size=(5.0, 3.2),
-        xlabel="cohorts a table",
-        ylabel="smallest difference told",
-    )
-    rows = estimates[estimates["quantity"] == "detected"]
-    for number, (spread, part) in enumerate(rows.groupby("spread")):
-        label = f"spread between tables {spread:g}"
-        points(axes[0], part, part["n_cohorts"], series=number, label=label, linestyle="-")
+    spreads = pd.unique(estimates["spread"])
+    series = {
+        f"spread between tables {one:g}": {"spread": one, "quantity": "detected"}
+        for one in sorted(spreads)
+    }
+    how: dict[str, Any] = {"xlabel": "cohorts a table", "ylabel": "smallest difference told"}
+    frames = Frames(estimates)
+    figure, axes = lines(frames, "n_cohorts", {"": series}, line="-", size=(5.0, 3.2), **how)
     axes[0].axhline(MARGIN, color="grey", linestyle="--", linewidth=0.8)
     axes[0].set_ylim(bottom=0)
     return finished(figure, legend_columns=2)
 
 
-FIGURES = {
-    "fig-rules-primary": figure_of_differences,
-    "fig-rules-noise": figure_of_noise,
-    "fig-rules-shares": figure_of_shares,
+#: Each figure of the chapter; of the outcomes most show the first.
+FIGURES: dict[str, Callable[[Frames], Figure]] = {
+    "fig-rules-primary": partial(
+        _figure_of_series,
+        query="question == 1 and quantity == 'difference' and group == 'all'",
+        keys=("pool", "outcome", "size"),
+        xlabel="PVF (σ = 0.3) less hold-out, attainable share",
+        margin=MARGIN,
+    ),
+    "fig-rules-noise": partial(
+        _figure_of_series,
+        query="question == 2 and quantity == 'difference' and group == 'all' and "
+        f"outcome == '{MAIN}'",
+        keys=("pool", "versus", "size"),
+        xlabel="PVF (σ chosen inside) less this rule, attainable share",
+        margin=MARGIN,
+        alone=True,
+    ),
+    "fig-rules-shares": partial(
+        _figure_of_series,
+        query=f"question == 3 and quantity == 'share' and outcome == '{MAIN}'",
+        keys=("cell", "rule", "quantity"),
+        xlabel=f"attainable share of {MAIN} (0: one at random, 1: the best)",
+    ),
     "fig-rules-ranks": figure_of_ranks,
-    "fig-rules-when": figure_of_when,
-    "fig-rules-sigma": figure_of_sigmas,
+    "fig-rules-when": partial(
+        _figure_of_series,
+        query=f"question == 4 and outcome in {FEW}",
+        keys=("outcome", "quantity", "pool"),
+        xlabel="change of (PVF less hold-out) with one standard deviation of …",
+    ),
+    "fig-rules-sigma": partial(
+        _figure_of_series,
+        query=f"question == 5 and quantity == 'loss' and outcome in {FEW}",
+        keys=("cell", "rule", "outcome"),
+        xlabel="loss against the σ that suits the table, attainable share",
+        alone=True,
+    ),
 }
 
 
@@ -500,8 +427,7 @@ def when_in_words(estimates: pd.DataFrame) -> str:
 def sigmas_in_words(estimates: pd.DataFrame) -> str:
     """Say which σ suited most tables, and what the others lose, in the primary cell."""
     pool, size = PRIMARY
-    rows = estimates[(estimates["question"] == 5) & (estimates["outcome"] == MAIN)]
-    rows = _of(rows, PRIMARY)
+    rows = at(estimates, question=5, outcome=MAIN, pool=pool, size=size)
     best = rows[rows["quantity"] == "best in"].set_index("rule")["estimate"]
     loss = rows[rows["quantity"] == "loss"].set_index("rule")
     top = str(best.idxmax())

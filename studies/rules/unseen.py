@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,9 +67,9 @@ def compare(
     n_jobs: int | None = None,
 ) -> pd.DataFrame:
     """Run the comparison on tables; one row a table and outcome."""
-    settings = RulesSettings(n_candidates=100, seed=seed)
+    told = RulesSettings(n_candidates=100, seed=seed)
     rows = run_blocks(
-        _Block(tables, size, pool, settings),
+        partial(_cohort, tables=tables, size=size, pool=pool, told=told),
         [(name, number) for name in tables for number in range(n_cohorts)],
         study="unseen",
         settings={},
@@ -77,29 +78,23 @@ def compare(
     return per_table(summarise(rows))
 
 
-class _Block:
-    """One cohort of one table; tables that are no settings come with it."""
-
-    def __init__(
-        self, tables: dict[str, Coded], size: int, pool: str, settings: RulesSettings
-    ) -> None:
-        self.tables, self.told = tables, (size, pool, settings)
-
-    def __call__(self, key: tuple[str, int]) -> pd.DataFrame:
-        name, number = key
-        size, pool, settings = self.told
-        return cohort_rows(self.tables[name], name, size, pool, [number], settings)
+def _cohort(
+    key: tuple[str, int], *, tables: dict[str, Coded], size: int, pool: str, told: RulesSettings
+) -> pd.DataFrame:
+    """Compute one cohort of one table; tables that are no settings come with it."""
+    name, number = key
+    return cohort_rows(tables[name], name, size, pool, [number], told)
 
 
-def where_it_lies(found: pd.DataFrame, committed: pd.DataFrame | None) -> pd.DataFrame:
+def where_it_lies(found: pd.DataFrame, committed: pd.DataFrame) -> pd.DataFrame:
     """Say of each table's PVF less hold-out where it lies among the study's tables.
 
     Parameters
     ----------
     found : DataFrame
         Of `compare`.
-    committed : DataFrame or None
-        The study's table; None where there is none yet.
+    committed : DataFrame
+        The study's table.
 
     Returns
     -------
@@ -111,8 +106,6 @@ def where_it_lies(found: pd.DataFrame, committed: pd.DataFrame | None) -> pd.Dat
     mine = found[found["outcome"].str.startswith(("IE", "F1", "log"))]
     mine = mine.assign(difference=mine["pvf_0.3"] - mine["holdout"])
     mine = mine[["table", *keys, "difference"]]
-    if committed is None:
-        return mine.assign(low=float("nan"), high=float("nan"), inside=False)
     cells = per_table(committed)
     apart = (cells["pvf_0.3"] - cells["holdout"]).groupby([cells[key] for key in keys])
     ends = apart.quantile([0.025, 0.975]).unstack()  # noqa: PD010
@@ -155,7 +148,7 @@ def rules(
     say(
         "PVF (σ = 0.3) less hold-out in attainable share, and the middle 95% of the study's tables:"
     )
-    for row in where_it_lies(found, _committed()).itertuples():
+    for row in where_it_lies(found, read_result("rules")[0]).itertuples():
         say(on_console(f"{row.table}, {row.outcome}: {_in_words(row)}"))
 
 
@@ -168,10 +161,3 @@ def _in_words(row: Any) -> str:
         return f"{found}; the study has no such pool and size."
     where = "inside" if row.inside else "below" if row.difference < row.low else "above"
     return f"{found}, {where} {row.low:.2f} to {row.high:.2f}.".replace("-", "−")
-
-
-def _committed() -> pd.DataFrame | None:
-    try:
-        return read_result("rules")[0]
-    except FileNotFoundError:
-        return None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -13,7 +15,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from pvf.plotting import PALETTE
-from pvf.rules import SIGMAS
 from studies.data.keel import MEDICAL, TABLES
 from studies.kit.show import interval_text
 from studies.rules.questions import wall_lines
@@ -25,44 +26,9 @@ POOL_WORDS = {
     "logistic": "logistic regressions",
     "mixed": "mixed learners",
 }
-#: What a clinician reads of each rule.
-MEANS = {
-    "random": "any candidate",
-    "holdout": "the score on the validation patients",
-    "holdout_ties": "the score on the validation patients; of equal ones, the smaller log loss",
-    "log_loss": "the log loss on the validation patients",
-    "auc": "the area under the ROC curve of the validation patients",
-    "bootstrap": "the first quartile of the score over bootstrap resamples of the validation "
-    "patients",
-    "shrunken": "the score on the validation patients, drawn towards the mean of the candidates",
-    "oob": "the score on the validation patients and on the training patients that a tree did not "
-    "see",
-    "cv": "fit each candidate five times, each time without a fifth of all patients, and score it "
-    "on these",
-    "cv_repeated": "five-fold cross-validation with five divisions of the patients",
-    "cv_1se": "of the candidates within one standard error of the best score in five-fold "
-    "cross-validation, the simplest",
-    **{f"pvf_{sigma:g}": "PVF of the validation patients" for sigma in SIGMAS},
-    "pvf_nested": "PVF of the validation patients, with the σ that serves best inside the training "
-    "part",
-    "pvf_oob": "PVF (σ = 0.3) of the validation patients and of the training patients that a tree "
-    "did not see",
-    "pvf_cv": "PVF (σ = 0.3) of the patients left out in five-fold cross-validation",
-    "pmv": "how fast the training accuracy falls when labels are flipped",
-}
-WORDS = (
-    "Attainable share: of the way from a candidate at random (0) to the best one (1), on patients "
-    "outside the study. Hold-out score: choose by the score on the validation patients, ties at "
-    "random. How sure: where the interval of a lead holds 0 (hollow mark), the lead may be "
-    "nothing, and the hold-out score is as good a choice by all that is known. Same rule: for how "
-    "many of the data sets the rule named is also best on all others. Expectations are of data "
-    "sets that had no say in the rule; intervals are over data sets, not corrected for their "
-    "number."
-)
-PVF = (
-    "PVF: perturb the patients (noise of σ standard deviations in numbers, one category in ten "
-    "changed) and take the first quartile of the score; the largest is chosen."
-)
+_TEXTS = tomllib.loads(files("studies.rules").joinpath("wall.toml").read_text(encoding="utf-8"))
+#: What a clinician reads of each rule, and what stands below the table.
+MEANS, LEGEND = _TEXTS["means"], (_TEXTS["words"], _TEXTS["pvf"])
 #: Where the columns begin, in inches from the left edge, and what stands above them.
 COLUMNS = {
     0.5: "Validated\ncases",
@@ -168,7 +134,7 @@ def _legend(page: Axes, y: float, advised: list[str], provenance: Mapping[str, A
         "Rashomon effect, chapter 11."
     )
     rules = [f"{RULES[rule]}: {MEANS[rule]}." for rule in advised]
-    paragraphs = [WORDS, PVF, *rules, source]
+    paragraphs = [*LEGEND, *rules, source]
     text = "\n".join(fill(one, 168) for one in paragraphs)
     page.text(0.5, y, text, va="top", fontsize=8.2, linespacing=1.3)
 

@@ -220,7 +220,6 @@ def test_figures_draw_the_run_before_the_reference(of_sets, of_patients):
         expected = at(frame, **where, quantity="capacity")["estimate"]
         lines = [line for line in figure.axes[0].lines if line.get_alpha() == alpha]
         assert any(np.array_equal(line.get_ydata(), expected) for line in lines)
-    assert len(run.figure("fig-bridge-errors").axes) == len(PROBLEMS)
     for label, where in {
         "fig-bridge-decisions": {"quantity": "conflict", "epsilon": 0.1, "grouping": "class"},
         "fig-bridge-carried": {"quantity": "error_pvf", "grouping": "capacity"},

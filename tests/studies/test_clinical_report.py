@@ -8,8 +8,17 @@ from scipy import stats
 
 from studies.data import datasets
 from studies.kit.claims import claims, parts_of
+from studies.kit.dots import Frames
+from studies.kit.show import interval_text
 from studies.kit.verdicts import judge_parts
-from studies.pvf2026.clinical import BREAST
+from studies.pvf2026.clinical import (
+    BREAST,
+    CERVICAL_VARIANTS,
+    CHOICES,
+    COUNTS,
+    REACHED,
+    counts,
+)
 from studies.pvf2026.clinical import run as clinical
 from studies.pvf2026.clinical import show as clinical_report
 
@@ -42,21 +51,19 @@ def invented_runs(win, loss, n_runs=40, spread=0.04):
 
 def test_paper_numbers_stand_beside_ours(runs):
     """Every claim's numbers appear unchanged; ours are the runs' means and central 95%."""
-    table = clinical_report.beside_paper(runs, IDS)
+    table = clinical_report.printed_beside_ours(complete(runs), IDS)
     assert len(table) == 6 * len(clinical.TIE_RULES)
-    row = table.query("claim == 'BRE-2' and tie_break == 'last'").iloc[0]
-    assert [row["paper_win"], row["paper_loss"], row["paper_tie"]] == [48.0, 20.0, 32.0]
+    row = table.loc[("BRE-2", "IE@0.3", 0.3, "last of the tied")]
+    assert [row[f"{share} (%)", "paper"] for share in ("win", "loss", "tie")] == ["48", "20", "32"]
     part = runs.query("sigma == 0.3 and metric == 'IE@0.3' and tie_break == 'last'")
-    assert row["mean_win"] == pytest.approx(100 * part["win"].mean())
-    assert row["low_win"] == pytest.approx(100 * np.percentile(part["win"], 2.5))
+    low, high = 100 * np.percentile(part["win"], [2.5, 97.5])
+    assert row["win (%)", "ours"] == f"{100 * part['win'].mean():.0f} ({low:.0f} to {high:.0f})"
 
 
-def test_agreement_notices_a_run_that_is_off():
-    """A run from the same distribution agrees; one with the opposite lead does not."""
-    full = invented_runs(0.5, 0.2)
-    same = full[full["repetition"] == 7]
-    assert clinical_report.agreement(same, full)["agrees"].mean() > 0.9
-    assert not clinical_report.agreement(invented_runs(0.1, 0.7, 1), full)["agrees"].any()
+def complete(runs):
+    """Return a chapter's estimates of runs that hold all that the experiment gives."""
+    known = {name: 0.0 for name in ("within", "gain_within") if name not in runs}
+    return BREAST.estimate(runs.assign(**known))
 
 
 def test_simulated_problems_know_the_truth():
@@ -85,34 +92,24 @@ def test_claims_of_the_chapter_are_complete():
         assert sum(middles) == pytest.approx(100)
 
 
-@pytest.mark.parametrize("draw", ["leads", "tie_rules", "gains"])
-def test_figures_show_every_metric_with_labelled_axes(runs, draw):
+@pytest.mark.parametrize("label", ["leads", "ties", "gains"])
+def test_figures_show_every_metric_with_labelled_axes(runs, label):
     """Each figure has a titled panel for every metric and labels on both axes."""
-    function = getattr(clinical_report, f"figure_of_{draw}")
-    figure = (
-        function(runs, runs[runs["repetition"] == 0], IDS) if draw == "leads" else function(runs)
-    )
+    run = complete(runs[runs["repetition"] == 0])
+    figure = BREAST.figures[f"fig-breast-{label}"](Frames(run, complete(runs)))
     titles = {ax.get_title(loc) for ax in figure.axes for loc in ("left", "center")} - {""}
     assert titles == set(clinical.METRICS)
     assert figure.get_supxlabel()
     assert figure.get_supylabel()
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "this run" in names
     plt.close(figure)
-
-
-def test_readable_comparison_prints_what_the_table_holds(runs):
-    """Cells carry the paper's number, and our mean with the range of single runs."""
-    table = clinical_report.beside_paper(runs, ["BRE-4"])
-    text = clinical_report.readable_comparison(table)
-    row = table.iloc[0]
-    assert text["win: paper"].iloc[0] == "52"
-    expected = f"{row['mean_win']:.0f} ({row['low_win']:.0f} to {row['high_win']:.0f})"
-    assert text["win: ours"].iloc[0] == expected
 
 
 def test_optimism_of_tuning_is_the_difference_of_the_two_leads(runs):
     """Leads chosen on the same and on other runs, their difference, and a t interval by hand."""
-    picked = clinical.tuned(runs)
-    text = clinical_report.readable_tuning(picked)
+    picked = clinical_report.tuned(runs)
+    text = clinical_report.tuned_leads(runs)
     part = picked.query("metric == 'F1' and tie_break == 'shared'")
     lead = (100 * (part["win"] - part["loss"])).to_numpy().reshape(-1)
     by_choice = part.assign(lead=lead).pivot_table(
@@ -122,29 +119,16 @@ def test_optimism_of_tuning_is_the_difference_of_the_two_leads(runs):
     half = stats.sem(difference) * stats.t.ppf(0.975, 2)
     mean = difference.mean()
     assert (difference >= -1e-9).all()
-    expected = f"{mean:.0f} ({mean - half:.0f} to {mean + half:.0f})"
+    expected = interval_text(mean, mean - half, mean + half, ".0f")
     assert text.loc["F1", "difference"] == expected
-
-
-def test_choices_within_ties_are_shares_of_the_runs(runs):
-    """Shares and gains are means over the runs under the random tie rule."""
-    table = clinical_report.choices_within_ties(runs, sigma=0.3)
-    part = runs.query("sigma == 0.3 and metric == 'F1' and tie_break == 'random'")
-    assert table.loc["F1"].tolist() == pytest.approx(
-        [
-            round(100 * part["within"].mean(), 1),
-            round(part["gain"].mean(), 4),
-            round(part["gain_within"].mean(), 4),
-        ]
-    )
 
 
 def test_a_printed_range_is_shown_by_its_middle():
     """CER-2 prints 43.3 to 46.7% of wins."""
     runs = invented_runs(0.5, 0.4, spread=0.01)
     runs["sigma"] = 0.01
-    found = clinical_report.beside_paper(runs, ["CER-2"])
-    assert found["paper_win"].iloc[0] == pytest.approx(45)
+    found = clinical_report.printed_beside_ours(complete(runs), ["CER-2"])
+    assert found["win (%)", "paper"].iloc[0] == "45"
 
 
 def test_lead_test_against_enumeration_of_signs():
@@ -184,10 +168,12 @@ def test_without_data_the_committed_counts_are_shown(monkeypatch):
     def absent(*_, **__):
         raise datasets.DataUnavailableError("not here")
 
-    monkeypatch.setattr(clinical, "cervical_arithmetic", absent)
-    steps, found, origin = clinical_report.cervical_counts()
-    assert found == {"samples": 858, "usable": 668, "features": 30}
-    assert "not on this machine" in origin
+    monkeypatch.setattr(counts, "cervical_arithmetic", absent)
+    run = COUNTS.run(n_jobs=1)
+    steps = run.committed.set_index("step")
+    assert steps.loc["as published", "rows"] == 858
+    assert steps.loc["of these, complete rows", ["rows", "features"]].tolist() == [668, 30]
+    assert "did not run" in run.says()
     assert len(steps) == 5
 
 
@@ -195,6 +181,8 @@ def test_reached_figure_fills_as_many_places_as_cases_are_reached():
     """The widths of a row's filled places add up to the mean, of 0.8 a place."""
     reached = pd.DataFrame(
         {
+            "dataset": "cervical-cancer",
+            "repetition": [0, 1],
             "sigma": 0.01,
             "capacity": 0.1,
             "chance": [1.0, 1.2],
@@ -205,45 +193,47 @@ def test_reached_figure_fills_as_many_places_as_cases_are_reached():
             "cases": [10.0, 10.0],
         }
     )
-    figure = clinical_report.figure_of_reached_cases(reached, sigma=0.01)
+    figure = REACHED.figures["fig-cervical-reached"](Frames(REACHED.estimate(reached)))
     (ax,) = figure.axes
     filled = [sum(bar.get_width() for bar in group) for group in ax.containers[1::2]]
     assert filled == pytest.approx([0.8 * mean for mean in (1.1, 2.25, 3.2, 4.1, 9.45)])
 
 
-def test_single_runs_figure_marks_the_paper_in_every_panel():
-    """Each metric has a histogram of all runs and the paper's lead as a line."""
-    figure = clinical_report.figure_of_single_runs(invented_runs(0.5, 0.2), IDS)
-    assert len(figure.axes) == 6
-    for ax in figure.axes:
-        assert sum(bar.get_height() for bar in ax.patches) == 40
-    lines = [line.get_xdata()[0] for line in figure.axes[0].lines]
-    assert lines[-1] == pytest.approx(52 - 20)
+def test_figure_of_leads_marks_the_paper_and_the_range_of_single_runs():
+    """The band ends where the runs' central 95% does, and the paper's lead is a diamond."""
+    runs = invented_runs(0.5, 0.2)
+    figure = BREAST.figures["fig-breast-leads"](Frames(complete(runs)))
+    ax = figure.axes[0]
+    (diamond,) = [line for line in ax.lines if line.get_marker() == "D"]
+    assert diamond.get_ydata() == [52 - 20]
+    part = runs.query("metric == 'IE@0.1' and tie_break == 'shared' and sigma == 0.3")
+    ends = 100 * np.quantile(part["win"] - part["loss"], [0.025, 0.975])
+    (band,) = ax.collections
+    heights = band.get_paths()[0].vertices
+    assert sorted({*heights[heights[:, 0] == 1, 1]}) == pytest.approx(sorted(ends))
 
 
-def test_effects_of_choices_against_scipy():
-    """Means, intervals and changes of a made-up table equal scipy's."""
+def test_changes_of_choices_are_paired():
+    """A variant's lead less that of the chapter, repetition by repetition, equals scipy's."""
     rng = np.random.default_rng(4)
+    first = next(iter(CERVICAL_VARIANTS))
     rows = [
         (variant, r, 0.01, "F1", "first", *rng.random(2), 0.0, *rng.random(3))
-        for variant in ("base", "other")
+        for variant in (first, "other")
         for r in range(8)
     ]
     columns = ["variant", "repetition", "sigma", "metric", "tie_break", "win", "loss", "tie"]
     columns += ["gain", "external_traditional", "external_average"]
     choices = pd.DataFrame(rows, columns=columns)
-    effects = clinical_report.effects_of_choices(choices, sigma=0.01).set_index("variant")
+    found = CHOICES.estimate(choices).set_index(["variant", "quantity"])
     lead = 100 * (choices["win"] - choices["loss"])
-    base, other = (lead[choices["variant"] == name] for name in ("base", "other"))
-    low, high = stats.ttest_ind(other, base, equal_var=False).confidence_interval()
-    row = effects.loc["other"]
-    assert (row["change"] - row["change_reach"], row["change"] + row["change_reach"]) == (
-        pytest.approx((low, high))
-    )
-    assert row["lead_reach"] == pytest.approx(stats.sem(other) * stats.t.ppf(0.975, 7))
-    assert effects.loc["base", "change"] == 0
-    text = clinical_report.readable_choices(effects.reset_index(), metric="F1")
-    assert text.loc["other", "lead (%)"].startswith(f"{other.mean():.0f} ± ")
+    base, other = (lead[choices["variant"] == name].to_numpy() for name in (first, "other"))
+    low, high = stats.ttest_rel(other, base).confidence_interval()
+    assert found.loc[("other", "change"), ["low", "high"]].tolist() == pytest.approx([low, high])
+    half = stats.sem(other) * stats.t.ppf(0.975, 7)
+    row = found.loc[("other", "lead")]
+    assert (row["estimate"], row["high"] - row["estimate"]) == pytest.approx((other.mean(), half))
+    assert found.loc[(first, "change"), "estimate"] == 0
 
 
 def test_labels_follow_from_invented_results():

@@ -10,6 +10,7 @@ from scipy import integrate, stats
 from threadpoolctl import threadpool_limits
 
 from studies.kit.claims import claims, parts_of
+from studies.kit.dots import Frames
 from studies.kit.verdicts import judge_parts
 from studies.pvf2026.convergence import run as convergence
 from studies.pvf2026.convergence.show import FIGURES, estimate
@@ -191,7 +192,7 @@ def test_each_failure_costs_its_claim(change, expected):
 def test_figures_are_labelled(table, label):
     """Each panel has a title, axis labels and a legend; the reference lies behind the run."""
     estimates = estimate(table)
-    figure = FIGURES[label](estimates, estimates)
+    figure = FIGURES[label](Frames(estimates, estimates))
     for ax in figure.axes:
         assert ax.get_xlabel()
         assert ax.get_legend()

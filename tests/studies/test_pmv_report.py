@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from studies.kit.claims import claims, judge
+from studies.kit.dots import Frames
 from studies.kit.verdicts import judge_parts
 from studies.pmv2019 import STUDIES, show, tuning
 from studies.pmv2019 import table1 as pmv
@@ -159,7 +160,9 @@ def test_figures_have_titles_and_labelled_axes_and_change_with_the_run(study):
     for label, draw in study.figures.items():
         some = {"grid": options["grid"]} if label == "fig-ways-depths" else {}
         figures = [
-            draw(reference.assign(estimate=reference["estimate"] * share), reference, **some)
+            draw(
+                Frames(reference.assign(estimate=reference["estimate"] * share), reference), **some
+            )
             for share in (1, 0.9)
         ]
         assert any(ax.get_title() or ax.get_title(loc="left") for ax in figures[0].axes)
@@ -179,7 +182,7 @@ def test_grid_of_rules_prints_the_full_results_and_the_runs():
     reference = SIDE_BY_SIDE.estimate(SIDE_BY_SIDE.committed()[0])
     own = reference[reference["problem"] == "moon"]
     own = own.assign(estimate=own["estimate"] + 0.5)
-    figure = show.draw_grid("regret accuracy", own, reference)
+    figure = show.draw_grid("regret accuracy", Frames(own, reference))
     rules, problems = (
         [label.get_text() for label in labels]
         for labels in (figure.axes[0].get_yticklabels(), figure.axes[0].get_xticklabels())
@@ -198,7 +201,7 @@ def test_grid_of_rules_prints_the_full_results_and_the_runs():
         )
     assert {
         len(text.get_text().splitlines())
-        for text in show.draw_grid("regret accuracy", own, own).axes[0].texts
+        for text in show.draw_grid("regret accuracy", Frames(own, own)).axes[0].texts
     } == {2}
     plt.close("all")
 
@@ -207,7 +210,7 @@ def test_gaps_stand_beside_the_papers():
     """A diamond at the printed gap in each panel that has one, above the folds in order."""
     reference = tuning.TREE_GAPS.estimate(tuning.TREE_GAPS.committed()[0])
     numbers = claims()["PMV-5"]["numbers"]
-    figure = tuning.TREE_GAPS.figures["fig-pmv-gaps"](reference, None, paper=numbers)
+    figure = tuning.TREE_GAPS.figures["fig-pmv-gaps"](Frames(reference), paper=numbers)
     for ax, name in zip(figure.axes, ("breast_cancer", "adult"), strict=True):
         (diamond,) = (line for line in ax.lines if line.get_marker() == "D")
         assert diamond.get_xdata()[0] == numbers[name]

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from book.tools.markdown import markdown_table
 from studies.data.tables import DataUnavailableError
+from studies.kit.dots import Frames
 from studies.rules import RULES_STUDY, power, questions, run, show
 
 #: Validated cases by size in the invented table.
@@ -66,7 +67,7 @@ def test_every_figure_draws_a_run_and_the_full_results(
 ) -> None:
     """A smaller run lacks cells and questions; alone it is drawn as the full results are."""
     small = estimates.query("size == 60")
-    figure = show.FIGURES[label](small if behind else estimates, estimates if behind else None)
+    figure = show.FIGURES[label](Frames(small, estimates) if behind else Frames(estimates))
     assert isinstance(figure, Figure)
     titles = [ax.get_title() for ax in figure.axes]
     assert titles
@@ -80,7 +81,7 @@ def test_the_figure_of_shares_places_each_rule_at_its_mean(
     table: pd.DataFrame, estimates: pd.DataFrame
 ) -> None:
     """From the invented table by hand: one panel, one row."""
-    figure = show.figure_of_shares(estimates)
+    figure = show.FIGURES["fig-rules-shares"](Frames(estimates))
     ax = next(ax for ax in figure.axes if ax.get_title() == "trees, 120 people")
     names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     part = table.query("pool == 'trees' and size == 120 and outcome == 'IE@0.1'")

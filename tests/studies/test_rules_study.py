@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 from pvf import intervention_efficiency
 from studies.data.datasets import Dataset
-from studies.kit.estimates import t_interval
+from studies.kit.estimates import holm, t_interval
 from studies.rules import RULES_STUDY, pools, power, questions, run
 
 
@@ -307,7 +307,7 @@ def test_verdicts(low: float, high: float, says: str) -> None:
 
 def test_holm_rejects_step_by_step() -> None:
     """Holm's own example of three, and a missing one."""
-    assert questions.holm([0.01, np.nan, 0.04, 0.03]) == pytest.approx(
+    assert holm([0.01, np.nan, 0.04, 0.03]) == pytest.approx(
         [0.03, np.nan, 0.06, 0.06], nan_ok=True
     )
 

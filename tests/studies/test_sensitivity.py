@@ -1,4 +1,4 @@
-"""The sensitivity analysis: peaks, parts of claims, verdicts, cost."""
+"""The sensitivity analysis: verdicts, cost."""
 
 import numpy as np
 import pandas as pd
@@ -9,16 +9,6 @@ from studies.kit.verdicts import judge_parts
 from studies.pvf2026 import sensitivity
 from studies.pvf2026.synthetic.run import SIGMAS
 from studies.pvf2026.synthetic.show import PAPER_METRICS, courses_over_sigma
-
-
-def test_near_best_keeps_what_is_not_clearly_worse():
-    """A σ within the noise of the best stays, one far below goes, at any order of columns."""
-    rng = np.random.default_rng(3)
-    noise = rng.normal(0, 1, (40, 3))
-    table = pd.DataFrame(noise + np.array([10, 9.9, 2]), columns=[0.1, 0.2, 0.3])
-    assert sensitivity.near_best(table) == [0.1, 0.2]
-    assert sensitivity.near_best(table[[0.3, 0.2, 0.1]]) == [0.2, 0.1]
-    assert sensitivity.near_best(table[[0.3]]) == [0.3]
 
 
 def test_cost_is_the_time_of_one_repetition_beside_the_paper_s():

@@ -74,7 +74,7 @@ def wide(estimates, reference):
 
 COIN = Study(
     "coin", Coins, lambda settings: range(settings.n), throw, estimate,
-    summarise=short, figures={"fig-coin": wide}, notes="Throws.",
+    summarise=short, figures={"fig-coin": wide},
 )
 SERIES = (COIN, replace(COIN, name="coin_twice", version=2), *(
     Study(name=f"coin_{side}", settings=Coins, blocks=range, block=throw, estimate=estimate)
@@ -172,13 +172,12 @@ def test_tables_made_in_a_loop_are_found():
     [
         ("mean(table)", "median(table)"),
         ("draw(estimates)", "draw(reference)"),
-        ("Throws.", "Throws of a coin."),
         ("Series.", "How many series."),
         ("setting(3", "setting(4"),
         ("low=1", "low=2"),
         ('paper="1"', 'paper="2"'),
     ],
-    ids=["estimate", "figure", "notes", "meaning", "reduced", "range", "paper"],
+    ids=["estimate", "figure", "meaning", "reduced", "range", "paper"],
 )
 def test_what_judges_or_draws_a_study_leaves_its_digest(old, new):
     """A study's table stays what it is when it is estimated, drawn or described otherwise."""

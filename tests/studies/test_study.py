@@ -129,10 +129,10 @@ def in_catalogue(monkeypatch, tmp_path):
         ),
         sample={"n_repetitions": 2},
         measured=("seconds",),
-        notes="Coins.",
     )
     folder = tmp_path / "committed"
     monkeypatch.setattr(results, "results_folder", lambda: folder)
+    monkeypatch.setattr(kit, "_notes", lambda: {"coins": "Coins."})
     monkeypatch.setattr(catalogue, "STUDIES", {"coins": timed})
     catalogue.make_table("coins", folder=folder)
     return timed

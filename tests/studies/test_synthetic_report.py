@@ -6,7 +6,8 @@ import pytest
 from scipy import stats
 
 from studies.kit.claims import claims, parts_of
-from studies.kit.estimates import agrees
+from studies.kit.dots import Frames
+from studies.kit.estimates import agrees, holm
 from studies.kit.verdicts import judge_parts
 from studies.pvf2026.synthetic import COST, GAPS, LOSSES, cost, explanations, label_noise
 from studies.pvf2026.synthetic import run as synthetic
@@ -78,8 +79,8 @@ def test_differences_are_of_the_paired_counts(whole, rows):
 def test_holm_is_bonferroni_for_the_smallest_and_never_decreases():
     """Corrected p-values: n p for the smallest, then n-1, and so on, made monotone."""
     p = pd.Series([0.01, 0.04, 0.001, 0.02], index=list("abcd"))
-    corrected = synthetic_report._holm(p)
-    assert corrected.to_dict() == pytest.approx({"c": 0.004, "a": 0.03, "d": 0.04, "b": 0.04})
+    corrected = dict(zip(p.index, holm(p), strict=True))
+    assert corrected == pytest.approx({"c": 0.004, "a": 0.03, "d": 0.04, "b": 0.04})
 
 
 def test_group_means_have_the_error_of_independent_configurations():
@@ -276,17 +277,17 @@ def test_figures_draw_the_run_and_its_reference(estimates, whole, label):
     """Every figure has labelled axes and a legend, and moves with the run, not its reference."""
     draw = synthetic_report.FIGURES[label]
     other = synthetic_report.estimate(synthetic.run_sweep(n_repetitions=40, seed=4))
-    figure, moved = draw(estimates, other), draw(other, other)
+    figure, moved = draw(Frames(estimates, other)), draw(Frames(other, other))
     assert figure.axes[0].get_ylabel() or figure.get_supylabel()
     assert figure.legends
     same = heights(figure) == heights(moved)
     assert 0.3 < same.mean() < 1
-    assert len(heights(draw(estimates, None))) == len(same) / 2
+    assert len(heights(draw(Frames(estimates)))) == len(same) / 2
 
 
 def test_sensitivity_is_drawn_for_each_group(estimates, means):
     """Three panels with the six metrics of the paper, as group means have them."""
-    figure = synthetic_report.FIGURES["fig-sensitivity-100"](estimates, None)
+    figure = synthetic_report.FIGURES["fig-sensitivity-100"](Frames(estimates))
     assert [len(ax.containers) for ax in figure.axes] == [6, 6, 6]
     expected = means.query("n_samples == 100 and tie_break == 'even'")["difference"]
     assert sorted(heights(figure)) == pytest.approx(
@@ -417,5 +418,5 @@ def test_times_are_measured_for_every_size():
     assert times.groupby("size").size().to_dict() == dict.fromkeys("QMknd", 3)
     assert (times["seconds"] > 0).all()
     estimates = COST.estimate(times)
-    figure = COST.figures["fig-syn-cost"](estimates, None)
+    figure = COST.figures["fig-syn-cost"](Frames(estimates))
     assert sorted(heights(figure)) == pytest.approx(sorted(times["seconds"]))

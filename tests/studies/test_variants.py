@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from studies.kit.claims import claims
+from studies.kit.dots import Frames
 from studies.pvf2026.clinical import run, variants
 
 
@@ -99,7 +100,7 @@ def test_a_change_is_compared_in_pairs():
 def test_figures_show_run_and_reference():
     """Distances of the nearest protocols, and leads of every change, once pale and once not."""
     estimates = variants.distances(invented_ties(0.06))
-    figure = variants.figure_of_ties(estimates, estimates)
+    figure = variants.figure_of_ties(Frames(estimates, estimates))
     assert [len(ax.get_yticks()) for ax in figure.axes] == [6, 6]
     assert all(len(ax.containers) == 2 for ax in figure.axes)
     plt.close(figure)

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 
 from studies.kit.claims import parts_of
-from studies.kit.estimates import mean_estimates
+from studies.kit.estimates import less_base, mean_estimates
 from studies.kit.study import Settings, Study, setting
 from studies.kit.verdicts import Part
-from studies.pvf2026.clinical import run
+from studies.pvf2026.clinical import run, show
+from studies.pvf2026.clinical.counts import BREAST_COUNTS, COUNTS
 
-__all__ = ["BREAST", "CERVICAL", "CHOICES", "COUNTS", "REACHED", "STUDIES"]
+__all__ = ["BREAST", "BREAST_COUNTS", "CERVICAL", "CHOICES", "COUNTS", "REACHED", "STUDIES"]
 
 #: What else the paper's words on the cervical data can mean, one change at a time.
 CERVICAL_VARIANTS: dict[str, dict[str, Any]] = {
@@ -30,7 +34,7 @@ CERVICAL_VARIANTS: dict[str, dict[str, Any]] = {
 }
 
 _KEYS = ["sigma", "metric", "tie_break"]
-_SHARES = ["win", "loss", "tie", "lead", "within"]
+_SHARES = ["win", "loss", "tie", "lead", "within"]  # in percent of splits
 
 
 def _shares(block: int, settings: run.Experiment) -> pd.DataFrame:
@@ -38,16 +42,9 @@ def _shares(block: int, settings: run.Experiment) -> pd.DataFrame:
     return run.by_repetition(run.one_repetition(block, settings)).round(6)
 
 
-def in_percent(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table's shares in percent of splits, and the lead, wins less losses."""
-    rows = table.assign(lead=table["win"] - table["loss"])
-    shares = [name for name in _SHARES if name in rows]
-    return rows.assign(**(100 * rows[shares]))
-
-
 def compared(table: pd.DataFrame) -> pd.DataFrame:
     """Add each repetition's lead less that at the best σ, and that at γ = 0.1 less it."""
-    rows, group = in_percent(table), ["metric", "tie_break"]
+    rows, group = run.in_percent(table), ["metric", "tie_break"]
     means = rows.groupby([*group, "sigma"], sort=False)["lead"].mean().reset_index()
     best = means.sort_values("lead", ascending=False, kind="stable").drop_duplicates(group)
     at_best = rows.merge(best[[*group, "sigma"]])[[*group, "repetition", "lead"]]
@@ -77,7 +74,7 @@ def estimate(table: pd.DataFrame) -> pd.DataFrame:
 
 def single_runs(table: pd.DataFrame) -> pd.DataFrame:
     """Return every repetition's shares; each is a run of the paper's size."""
-    long = in_percent(table).rename(columns={"repetition": "run"})
+    long = run.in_percent(table).rename(columns={"repetition": "run"})
     return long.melt([*_KEYS, "run"], _SHARES, var_name="quantity", value_name="value")
 
 
@@ -91,8 +88,8 @@ class Choices(Settings):
 
 
 def _variants(settings: Choices) -> list[tuple[str, int]]:
-    blocks = run.repetitions(run.CervicalExperiment(n_repetitions=settings.n_repetitions))
-    return [(variant, block) for variant in CERVICAL_VARIANTS for block in blocks]
+    run.need_data("cervical-cancer")
+    return [*product(CERVICAL_VARIANTS, range(settings.n_repetitions))]
 
 
 def _variant(key: tuple[str, int], settings: Choices) -> pd.DataFrame:
@@ -111,10 +108,9 @@ def _variant(key: tuple[str, int], settings: Choices) -> pd.DataFrame:
 
 def estimate_choices(table: pd.DataFrame) -> pd.DataFrame:
     """Return means over repetitions; of "change", a lead less that as in the chapter, in pairs."""
-    rows, keys = in_percent(table), ["repetition", *_KEYS]
-    base = rows[rows["variant"] == next(iter(CERVICAL_VARIANTS))]
-    rows = rows.merge(base[[*keys, "lead"]], "left", on=keys, suffixes=("", "_base"))
-    rows = rows.assign(change=rows["lead"] - rows["lead_base"])
+    rows = run.in_percent(table)
+    base = rows["variant"] == next(iter(CERVICAL_VARIANTS))
+    rows["change"] = less_base(rows, "lead", ["repetition", *_KEYS], base)
     values = ["lead", "change", "gain", "external_traditional", "external_average"]
     return mean_estimates(rows, ["variant", *_KEYS], values)
 
@@ -130,12 +126,8 @@ class Reached(Settings):
 
 
 def _experiments(settings: Reached) -> list[tuple[str, int]]:
-    n = settings.n_repetitions
-    return [
-        (dataset, block)
-        for dataset in settings.datasets
-        for block in run.repetitions(run.Experiment(dataset=dataset, n_repetitions=n))
-    ]
+    run.need_data(*settings.datasets)
+    return [*product(settings.datasets, range(settings.n_repetitions))]
 
 
 def _reached(key: tuple[str, int], settings: Reached) -> pd.DataFrame:
@@ -151,30 +143,15 @@ def estimate_reached(table: pd.DataFrame) -> pd.DataFrame:
     return mean_estimates(table, ["dataset", "sigma", "capacity"], ways, unit="of 100 patients")
 
 
-@dataclass(frozen=True)
-class Counted(Settings):
-    """Counting takes no settings; nothing is drawn."""
-
-    seed: int = setting(0, "not used")
-
-
-def _one_block(_: Counted) -> list[int]:
-    return [0]
-
-
-def _count_breast(_: int, __: Counted) -> pd.DataFrame:
-    return run.breast_arithmetic()
-
-
-def _count_cervical(_: int, __: Counted) -> pd.DataFrame:
-    return run.cervical_arithmetic()
-
-
-def estimate_counts(table: pd.DataFrame) -> pd.DataFrame:
-    """Return counts in the schema of estimates; they are exact."""
-    steps = table if "step" in table else table.assign(step="as published")
-    long = steps.melt("step", var_name="quantity", value_name="estimate")
-    return long.assign(low=long["estimate"], high=long["estimate"], n=1, unit="")
+def _figures(name: str, *claims: str) -> dict[str, Callable[..., Figure]]:
+    """Return the figures of one data set's chapter, and of the chapter on σ."""
+    leads = partial(show.figure_of_leads, ids=claims)
+    return {
+        f"fig-{name}-leads": leads,
+        f"fig-sensitivity-{name}": leads,
+        f"fig-{name}-ties": partial(show.figure_by_rule, "lead", show.LEAD),
+        f"fig-{name}-gains": partial(show.figure_by_rule, "gain", show.GAIN, sharey=False),
+    }
 
 
 BREAST = Study(
@@ -184,11 +161,8 @@ BREAST = Study(
     block=_shares,
     estimate=estimate,
     runs=single_runs,
+    figures=_figures("breast", "BRE-1", "BRE-2", "BRE-3", "BRE-4"),
     sample={"n_repetitions": 1},
-    notes=(
-        "One row for each repetition of the breast-cancer experiment, sigma, metric and tie "
-        "rule: means over the 25 splits, rounded to six decimals."
-    ),
 )
 
 
@@ -210,12 +184,9 @@ CERVICAL = Study(
     block=_shares,
     estimate=estimate,
     runs=single_runs,
+    figures=_figures("cervical", "CER-1", "CER-2", "CER-3"),
     sample={"n_repetitions": 1},
     claims={"SEN-9": fair_start},
-    notes=(
-        "One row for each repetition of the cervical-cancer experiment, sigma, metric and "
-        "tie rule: means over the 30 splits, rounded to six decimals."
-    ),
 )
 CHOICES = Study(
     name="cervical_choices",
@@ -224,10 +195,6 @@ CHOICES = Study(
     block=_variant,
     estimate=estimate_choices,
     sample={"n_repetitions": 1},
-    notes=(
-        "The cervical-cancer experiment with one choice changed at a time: one row for each "
-        "variant, repetition, sigma and metric; the first of tied candidates is taken."
-    ),
 )
 REACHED = Study(
     name="clinical_reached",
@@ -235,26 +202,12 @@ REACHED = Study(
     blocks=_experiments,
     block=_reached,
     estimate=estimate_reached,
+    figures={
+        f"fig-{name}-reached": partial(
+            show.figure_of_reached_cases, dataset=f"{name}-cancer", sigma=sigma
+        )
+        for name, sigma in {"breast": 0.3, "cervical": 0.01}.items()
+    },
     sample={"n_repetitions": 1},
-    notes=(
-        "Cases that the chosen models reach among a hundred external patients: one row for "
-        "each data set, repetition, sigma and capacity; the first of tied candidates is taken."
-    ),
-)
-BREAST_COUNTS = Study(
-    name="breast_data",
-    settings=Counted,
-    blocks=_one_block,
-    block=_count_breast,
-    estimate=estimate_counts,
-    notes="Samples, positives and missing entries of the breast-cancer table.",
-)
-COUNTS = Study(
-    name="cervical_data",
-    settings=Counted,
-    blocks=_one_block,
-    block=_count_cervical,
-    estimate=estimate_counts,
-    notes="The arithmetic of the cervical-cancer table, step by step.",
 )
 STUDIES: tuple[Study, ...] = (BREAST, CERVICAL, CHOICES, REACHED, BREAST_COUNTS, COUNTS)

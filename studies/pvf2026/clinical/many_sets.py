@@ -10,26 +10,26 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 from scipy.special import betainc, betaincinv
 
+from pvf._types import Array, Flags
 from pvf.exact import counts_law
 from pvf.validation import is_tied_best
-from studies.kit.dots import changed, series
-from studies.kit.estimates import mean_estimates
-from studies.kit.show import finished, panels, text_table
+from studies.kit.dots import Frames, changed, crossed, lines
+from studies.kit.estimates import less_base, mean_estimates
+from studies.kit.show import finished
 from studies.kit.study import Settings, Study, setting
 from studies.pvf2026.clinical import run
 
 #: Numbers of sets whose lower quartile is one of the scores; 101 stands for the paper's 100.
 N_SETS = (5, 21, 101, 401, 1001, 4001)
 METRICS = ("IE@0.1", "IE@0.5", "F1")
-_AS_THE_PAPER = 101
 _SHARE = 0.25
 
 
@@ -44,9 +44,7 @@ class ManySetsSettings(Settings):
     seed: int = setting(20261127, "seed of all repetitions", low=0)
 
 
-def laws_of_scores(
-    flags: NDArray[np.float64], is_case: NDArray[np.bool_], n_replicas: int, *places: int
-) -> list[NDArray[np.float64]]:
+def laws_of_scores(flags: Array, is_case: Flags, n_replicas: int, *places: int) -> list[Array]:
     """Return the cdf of every tree's score on one set, for each metric on a grid of its scores.
 
     Parameters
@@ -80,7 +78,7 @@ def laws_of_scores(
     return found
 
 
-def choices_of_few_sets(cdf: NDArray[np.float64], n_sets: int) -> NDArray[np.float64]:
+def choices_of_few_sets(cdf: Array, n_sets: int) -> Array:
     """Return how likely each tree is chosen by the lower quartile of its own ``n_sets`` scores.
 
     Of trees that tie the first is taken.
@@ -99,13 +97,8 @@ def choices_of_few_sets(cdf: NDArray[np.float64], n_sets: int) -> NDArray[np.flo
 
 
 def _blocks(settings: ManySetsSettings) -> list[tuple[str, int]]:
-    return [
-        (dataset, block)
-        for dataset in settings.datasets
-        for block in run.repetitions(
-            run.Experiment(dataset=dataset, n_repetitions=settings.n_repetitions)
-        )
-    ]
+    run.need_data(*settings.datasets)
+    return [*product(settings.datasets, range(settings.n_repetitions))]
 
 
 def _block(key: tuple[str, int], settings: ManySetsSettings) -> pd.DataFrame:
@@ -157,10 +150,8 @@ def _of_split(
 def estimate(table: pd.DataFrame) -> pd.DataFrame:
     """Return the share of same choices and the lead over the traditional one, in percent."""
     rows = table.assign(lead=table["win"] - table["loss"])
-    limit = rows[rows["n_sets"] == 0]
-    keys = ["dataset", "repetition", "sigma", "metric"]
-    rows = rows.merge(limit[[*keys, "lead"]], on=keys, suffixes=("", "_limit"))
-    rows["lost"] = rows["lead_limit"] - rows["lead"]
+    pairs = ["dataset", "repetition", "sigma", "metric"]
+    rows["lost"] = -less_base(rows, "lead", pairs, rows["n_sets"] == 0)
     keys = ["dataset", "sigma", "metric", "n_sets"]
     return mean_estimates(rows, keys, ["same", "lead", "lost"], unit="% of splits", scale=100)
 
@@ -182,39 +173,23 @@ def sets_needed(estimates: pd.DataFrame, share: float = 95.0) -> pd.DataFrame:
     return table.map(lambda n: f"more than {most}" if np.isnan(n) else f"{n:.0f}")
 
 
-def lost_to_chance(estimates: pd.DataFrame, n_sets: int = _AS_THE_PAPER) -> pd.DataFrame:
-    """Return the lead over the traditional choice with endless sets less that with ``n_sets``."""
-    rows = estimates[(estimates["quantity"] == "lost") & (estimates["n_sets"] == n_sets)]
-    return text_table(rows, "sigma", "metric", spec="+.1f")
-
-
-def other_choices(
-    estimates: pd.DataFrame, metric: str, sigma: float = 0.3, n_sets: int = _AS_THE_PAPER
-) -> float:
-    """Return in how many percent of runs ``n_sets`` lead to another choice than endless ones."""
-    rows = estimates[(estimates["quantity"] == "same") & (estimates["n_sets"] == n_sets)]
-    rows = rows[(rows["metric"] == metric) & (rows["sigma"] == sigma)]
-    return 100 - float(rows["estimate"].item())
-
-
-def figure_of_sets(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, dataset: str
-) -> Figure:
+def figure_of_sets(frames: Frames, *, dataset: str) -> Figure:
     """Draw how often M sets lead to the limit's choice."""
-    figure, axes = panels(
-        len(METRICS),
+    sigmas = {f"σ = {one:g}": {"sigma": one} for one in sorted(frames.run["sigma"].unique())}
+    metrics = {metric: {"metric": metric} for metric in METRICS}
+    columns = crossed(metrics, sigmas, quantity="same", dataset=dataset)
+    figure, axes = lines(
+        changed(frames, lambda rows: rows[rows["n_sets"] > 0]),
+        "n_sets",
+        columns,
+        line="-",
         size=(2.9, 3.2),
-        titles=list(METRICS),
         xlabel="perturbed sets M",
         ylabel="runs with the choice\nof endless sets (%)",
     )
-    frames = changed((estimates, reference), lambda rows: rows[rows["n_sets"] > 0])
-    for metric, ax in zip(METRICS, axes, strict=True):
-        for number, sigma in enumerate(sorted(estimates["sigma"].unique())):
-            where = {"quantity": "same", "metric": metric, "dataset": dataset, "sigma": sigma}
-            series(ax, frames, "n_sets", number, f"σ = {sigma:g}", where, linestyle="-")
+    for ax in axes:
         ax.axhline(95, color="0.35", linewidth=0.8, linestyle="--")
-        ax.set(xscale="log", ylim=(0, 103))
+    axes[0].set(xscale="log", ylim=(0, 103))
     return finished(figure, legend_columns=4)
 
 
@@ -229,9 +204,4 @@ MANY_SETS = Study(
         "fig-cervical-sets": partial(figure_of_sets, dataset="cervical-cancer"),
     },
     sample={"n_repetitions": 1, "datasets": ("breast-cancer",), "sigmas": (0.3,)},
-    notes=(
-        "How likely Algorithm 1 with M sets chooses as with endless ones (n_sets 0), and how its "
-        "choice compares with the traditional one; means over the splits of a repetition. No set "
-        "is drawn, so the only chance is in data, splits and trees."
-    ),
 )

@@ -30,7 +30,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
 from scipy.special import ndtr
 from sklearn import config_context
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
@@ -39,11 +38,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pvf import counts
 from pvf._blocks import perturbed_counts
-from pvf._checks import check_interval
+from pvf._types import Array, Flags, Indices
 from pvf.perturbation import GaussianNoise, Mechanism, NominalFlip, OrdinalShift, Perturbation
 from pvf.validation import is_tied_best, set_seed
 from studies.data import datasets
-from studies.data.files import obtain
 from studies.kit.study import Settings, setting
 
 #: Intervention capacities γ of the paper.
@@ -131,9 +129,15 @@ class CervicalExperiment(Experiment):
     dataset: str = setting("cervical-cancer", "data set", choices=tuple(DATASETS))
 
 
+def need_data(*names: str) -> None:
+    """Say at once, and not in a worker, that a data set is missing."""
+    for name in names:
+        outcomes(asdict(Experiment(dataset=name)))
+
+
 def repetitions(settings: Experiment) -> range:
     """Return the numbers of the repetitions; missing data are noticed here, before any work."""
-    outcomes(asdict(settings))
+    need_data(settings.dataset)
     return range(settings.n_repetitions)
 
 
@@ -147,9 +151,9 @@ def run_experiment(dataset: str = "breast-cancer", **changed: Any) -> pd.DataFra
 class Problem(NamedTuple):
     """One selection problem: a validation part, candidates, and how good each truly is."""
 
-    X_validation: NDArray[np.float64]
-    y_validation: NDArray[np.bool_]
-    external: NDArray[np.float64]  # (n_metrics, n_candidates)
+    X_validation: Array
+    y_validation: Flags
+    external: Array  # (n_metrics, n_candidates)
     trees: list[DecisionTreeClassifier]
     n_redrawn: int
     prevalence: float = np.nan  # among the external patients
@@ -161,9 +165,13 @@ class Problem(NamedTuple):
 class Cohort(NamedTuple):
     """All patients of a data set."""
 
-    X: NDArray[np.float64]
-    y: NDArray[np.bool_]
+    X: Array
+    y: Flags
     kinds: tuple[datasets.Kind, ...]  # of each column
+
+
+def _cohort_of(settings: Mapping[str, Any]) -> Cohort:
+    return _cohort(settings["dataset"], *(settings[name] for name in CERVICAL_CHOICES))
 
 
 @cache
@@ -189,9 +197,9 @@ class Split(NamedTuple):
 
     subset: int
     split: int
-    train: NDArray[np.intp]
-    validation: NDArray[np.intp]
-    external: NDArray[np.intp]
+    train: Indices
+    validation: Indices
+    external: Indices
     problem: Problem
     n_redrawn_partitions: int
 
@@ -210,7 +218,7 @@ def splits(block: int, settings: Mapping[str, Any]) -> Iterator[Split]:
     ------
     Split
     """
-    cohort = _cohort(settings["dataset"], **{name: settings[name] for name in CERVICAL_CHOICES})
+    cohort = _cohort_of(settings)
     y = cohort.y
     rng = np.random.default_rng(np.random.SeedSequence(settings["seed"], spawn_key=(block,)))
     subsets, n_redrawn_partitions = _subsets(y, rng, settings)
@@ -265,8 +273,8 @@ def one_repetition(block: int, given: Experiment) -> pd.DataFrame:
 
 
 def _subsets(
-    y: NDArray[np.bool_], rng: np.random.Generator, settings: Mapping[str, Any]
-) -> tuple[list[NDArray[np.intp]], int]:
+    y: Flags, rng: np.random.Generator, settings: Mapping[str, Any]
+) -> tuple[list[Indices], int]:
     """Return disjoint subsets, and how often they were drawn again.
 
     Every subset needs a case and a control for each of its validation parts.
@@ -288,8 +296,8 @@ def _subsets(
 
 
 def _stratified_subsets(
-    y: NDArray[np.bool_], rng: np.random.Generator, size: int, n_subsets: int
-) -> list[NDArray[np.intp]]:
+    y: Flags, rng: np.random.Generator, size: int, n_subsets: int
+) -> list[Indices]:
     left, parts = np.arange(len(y)), []
     for _ in range(n_subsets):
         splitter = StratifiedShuffleSplit(1, train_size=size, random_state=int(rng.integers(2**31)))
@@ -301,27 +309,17 @@ def _stratified_subsets(
 
 def _make_split(
     cohort: Cohort,
-    train: NDArray[np.intp],
-    validation: NDArray[np.intp],
-    external: NDArray[np.intp],
+    train: Indices,
+    validation: Indices,
+    external: Indices,
     rng: np.random.Generator,
     settings: Mapping[str, Any],
 ) -> Problem:
     y = cohort.y
     X = _scaled(cohort, train, settings)
-    X_train = X[train].astype(np.float32)  # as every tree would itself
     size = round(settings["subsample"] * len(train))
-    trees, n_redrawn = [], 0
-    for _ in range(settings["n_candidates"]):
-        rows = rng.choice(len(train), size, replace=False)
-        while y[train[rows]].all() or not y[train[rows]].any():
-            rows = rng.choice(len(train), size, replace=False)
-            n_redrawn += 1
-        tree = DecisionTreeClassifier(
-            max_depth=settings["max_depth"], random_state=int(rng.integers(2**31))
-        )
-        with config_context(skip_parameter_validation=True):
-            trees.append(tree.fit(X_train[rows], y[train[rows]], check_input=False))
+    how = settings["n_candidates"], size, settings["max_depth"]
+    trees, _, n_redrawn = grow_trees(X[train], y[train], *how, rng)
     return Problem(
         X[validation],
         y[validation],
@@ -333,9 +331,30 @@ def _make_split(
     )
 
 
-def _scaled(
-    cohort: Cohort, train: NDArray[np.intp], settings: Mapping[str, Any]
-) -> NDArray[np.float64]:
+def grow_trees(
+    X: Array, y: Flags, n_trees: int, size: int, max_depth: int, rng: np.random.Generator
+) -> tuple[list[DecisionTreeClassifier], Flags, int]:
+    """Grow trees, each on a subsample of its own; one of a single class is drawn again.
+
+    Returned are also who grew each tree, (n_trees, n_samples), and how often rows were drawn again.
+    """
+    X = X.astype(np.float32)  # as every tree would itself
+    grew, trees, n_redrawn = np.zeros((n_trees, len(y)), dtype=bool), [], 0
+    with config_context(skip_parameter_validation=True):
+        for mine in grew:
+            rows = rng.choice(len(y), size, replace=False)
+            while y[rows].all() or not y[rows].any():
+                rows = rng.choice(len(y), size, replace=False)
+                n_redrawn += 1
+            mine[rows] = True
+            tree = DecisionTreeClassifier(
+                max_depth=max_depth, random_state=int(rng.integers(2**31))
+            )
+            trees.append(tree.fit(X[rows], y[rows], check_input=False))
+    return trees, grew, n_redrawn
+
+
+def _scaled(cohort: Cohort, train: Indices, settings: Mapping[str, Any]) -> Array:
     """Return all patients' features, imputed and scaled."""
     X = cohort.X
     if settings.get("missing") == "knn-inside":
@@ -346,18 +365,16 @@ def _scaled(
     scaling = settings.get("scaling", "train")
     if scaling == "none":
         return X
-    scaled: NDArray[np.float64] = (
-        StandardScaler().fit(X[train] if scaling == "train" else X).transform(X)
-    )
+    scaled: Array = StandardScaler().fit(X[train] if scaling == "train" else X).transform(X)
     return scaled
 
 
-def outcomes(settings: Mapping[str, Any]) -> NDArray[np.bool_]:
+def outcomes(settings: Mapping[str, Any]) -> Flags:
     """Return who of all patients is a case; the order is that of `scaled_features`."""
-    return _cohort(settings["dataset"], **{name: settings[name] for name in CERVICAL_CHOICES}).y
+    return _cohort_of(settings).y
 
 
-def scaled_features(train: NDArray[np.intp], settings: Mapping[str, Any]) -> NDArray[np.float64]:
+def scaled_features(train: Indices, settings: Mapping[str, Any]) -> Array:
     """Return all patients' features as the candidates of a split see them.
 
     Parameters
@@ -371,21 +388,17 @@ def scaled_features(train: NDArray[np.intp], settings: Mapping[str, Any]) -> NDA
     -------
     ndarray of shape (n_patients, n_features)
     """
-    choices = {name: settings[name] for name in CERVICAL_CHOICES}
-    return _scaled(_cohort(settings["dataset"], **choices), train, settings)
+    return _scaled(_cohort_of(settings), train, settings)
 
 
-def tree_scores(trees: Sequence[Any], X: NDArray[np.float64]) -> NDArray[np.float64]:
+def tree_scores(trees: Sequence[Any], X: Array) -> Array:
     """Return each tree's probability of a case, (n_trees, n_patients)."""
     X = X.astype(np.float32)  # as every tree would itself
     return np.array([tree.predict_proba(X, check_input=False)[:, 1] for tree in trees])
 
 
 def _category_changes(
-    X: NDArray[np.float64],
-    train: NDArray[np.intp],
-    kinds: Sequence[str],
-    settings: Mapping[str, Any],
+    X: Array, train: Indices, kinds: Sequence[str], settings: Mapping[str, Any]
 ) -> dict[int, NominalFlip | OrdinalShift | None]:
     """Return the mechanism of each nominal and ordinal column, with the whole table's levels."""
     if not settings.get("mixed", True):
@@ -435,20 +448,20 @@ def judge(problem: Problem, key: tuple[int, ...], settings: dict[str, Any]) -> p
     return pd.DataFrame(rows).assign(prevalence=problem.prevalence, n_redrawn=problem.n_redrawn)
 
 
-def _rounded(scores: NDArray, settings: Mapping[str, Any]) -> NDArray[np.float64]:
+def _rounded(scores: NDArray, settings: Mapping[str, Any]) -> Array:
     """Return scores as they are, or with the digits that the settings ask for."""
     digits = settings.get("digits", -1)
     return scores if digits < 0 else np.round(scores, digits)
 
 
-def validation_scores(problem: Problem) -> NDArray[np.float64]:
+def validation_scores(problem: Problem) -> Array:
     """Return the traditional criterion, of shape (n_metrics, n_candidates)."""
     return _plain_scores(problem.trees, problem.X_validation, problem.y_validation)
 
 
 def best_by_pvf(
     problem: Problem, key: tuple[int, ...], settings: Mapping[str, Any]
-) -> Iterator[tuple[float, NDArray[np.bool_]]]:
+) -> Iterator[tuple[float, Flags]]:
     """Mark PVF's best candidates at every σ.
 
     Parameters
@@ -479,13 +492,13 @@ def best_by_pvf(
         )
 
 
-def _expected(tied: NDArray[np.bool_], external: NDArray[np.float64], rule: str) -> float:
+def _expected(tied: Flags, external: Array, rule: str) -> float:
     """Return what a method's choice among its tied candidates is worth on average."""
     values = external[tied]
     return float(values[END_RULES[rule]] if rule in END_RULES else values.mean())
 
 
-def scores_from_counts(tp: NDArray, fp: NDArray, n_pos: float, n_neg: float) -> NDArray[np.float64]:
+def scores_from_counts(tp: NDArray, fp: NDArray, n_pos: float, n_neg: float) -> Array:
     """Return every metric of `METRICS`, stacked along a new first axis."""
     efficiencies = [
         counts.intervention_efficiency(tp, fp, n_pos, n_neg, gamma) for gamma in CAPACITIES
@@ -493,14 +506,16 @@ def scores_from_counts(tp: NDArray, fp: NDArray, n_pos: float, n_neg: float) -> 
     return np.stack([*efficiencies, counts.f1(tp, fp, n_pos, n_neg)])
 
 
-def _plain_scores(
-    trees: Sequence[DecisionTreeClassifier], X: NDArray[np.float64], y: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+def counted(flagged: NDArray, y: Flags) -> tuple[NDArray, NDArray, int, int]:
+    """Return true and false positives of each row of flags, and the numbers of cases and others."""
+    return flagged[:, y].sum(axis=1), flagged[:, ~y].sum(axis=1), int(y.sum()), int((~y).sum())
+
+
+def _plain_scores(trees: Sequence[DecisionTreeClassifier], X: Array, y: Flags) -> Array:
     """Return scores of shape (n_metrics, n_candidates) on a set as it is."""
     X = X.astype(np.float32)
     flagged = np.array([tree.predict(X, check_input=False) for tree in trees])
-    tp, fp = flagged[:, y].sum(axis=1), flagged[:, ~y].sum(axis=1)
-    return scores_from_counts(tp, fp, int(y.sum()), int((~y).sum()))
+    return scores_from_counts(*counted(flagged, y))
 
 
 def _common_counts(
@@ -559,10 +574,10 @@ def _separate_counts(
 
 def flag_probability(
     trees: Sequence[DecisionTreeClassifier],
-    X: NDArray[np.float64],
+    X: Array,
     sigma: float,
     categories: Mapping[int, NominalFlip | OrdinalShift | None] = MappingProxyType({}),
-) -> NDArray[np.float64]:
+) -> Array:
     r"""Return the probability that a tree flags a perturbed sample.
 
     A leaf that says "case" is a box, an interval :math:`(a_f, b_f]` for each feature f on its
@@ -605,7 +620,7 @@ class _Boxes:
     def __init__(
         self,
         trees: Sequence[DecisionTreeClassifier],
-        X: NDArray[np.float64],
+        X: Array,
         categories: Mapping[int, NominalFlip | OrdinalShift | None],
     ) -> None:
         self.shape = (len(trees), len(X))
@@ -627,7 +642,7 @@ class _Boxes:
         self.to_low = low[self.noisy][:, None] - values
         self.to_high = high[self.noisy][:, None] - values
 
-    def flag_probability(self, sigma: float) -> NDArray[np.float64]:
+    def flag_probability(self, sigma: float) -> Array:
         """Return the probability that each tree flags each sample."""
         probability = np.zeros(self.shape)
         probability[self.certain] = 1.0
@@ -639,11 +654,8 @@ class _Boxes:
 
 
 def _level_probability(
-    change: NominalFlip | OrdinalShift | None,
-    column: NDArray[np.float64],
-    low: NDArray[np.float64],
-    high: NDArray[np.float64],
-) -> NDArray[np.float64]:
+    change: NominalFlip | OrdinalShift | None, column: Array, low: Array, high: Array
+) -> Array:
     """Return the probability that a changed category lies in ``(low, high]``.
 
     The shape is (n_intervals, n_samples).
@@ -653,8 +665,7 @@ def _level_probability(
     if change is not None:
         levels = change.levels_.to_numpy(dtype=float)
         codes = change.levels_.get_indexer(pd.Index(column))
-        moves = (1 - change.probability) * np.eye(len(levels))
-        moves += change.probability * change._leaving_probabilities()
+        moves = change.transition_probabilities()
     seen = levels.astype(np.float32)  # as a tree sees them
     inside = (low[:, None] < seen) & (seen <= high[:, None])
     return inside.astype(float) @ moves[codes].T
@@ -679,9 +690,7 @@ def _case_boxes(tree: DecisionTreeClassifier) -> list[dict[int, tuple[float, flo
     return boxes
 
 
-def _outcome(
-    pvf: NDArray[np.bool_], traditional: NDArray[np.bool_], external: NDArray[np.float64], rule: str
-) -> dict[str, float]:
+def _outcome(pvf: Flags, traditional: Flags, external: Array, rule: str) -> dict[str, float]:
     """Compare the two methods' choices under a tie rule, given each one's best candidates."""
     a, b = np.flatnonzero(pvf), np.flatnonzero(traditional)
     counts = {"n_tied_pvf": len(a), "n_tied_traditional": len(b)}
@@ -701,9 +710,7 @@ def _outcome(
     }
 
 
-def _compare(
-    external: NDArray[np.float64], a: NDArray[np.intp], b: NDArray[np.intp]
-) -> NDArray[np.float64]:
+def _compare(external: Array, a: Indices, b: Indices) -> Array:
     """Return win, loss, tie and gain of choices uniform on ``a`` and ``b``, independently."""
     if not a.size or not b.size:
         return np.zeros(4)
@@ -712,9 +719,7 @@ def _compare(
     return np.array([win, loss, 1 - win - loss, difference.mean()])
 
 
-def _compare_shared(
-    external: NDArray[np.float64], a: NDArray[np.intp], b: NDArray[np.intp]
-) -> NDArray[np.float64]:
+def _compare_shared(external: Array, a: Indices, b: Indices) -> Array:
     """Return the same where one random order of the pool breaks both ties.
 
     Where the order's first member of the union lies in both sets, the choices agree; else it is
@@ -725,6 +730,13 @@ def _compare_shared(
     agree = np.array([0.0, 0.0, len(union) - len(only_a) - len(only_b), 0.0])
     from_a, from_b = _compare(external, only_a, b), _compare(external, a, only_b)
     return (agree + len(only_a) * from_a + len(only_b) * from_b) / len(union)
+
+
+def in_percent(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table's shares in percent of splits, and the lead, wins less losses."""
+    rows = table.assign(lead=table["win"] - table["loss"])
+    shares = [name for name in ("win", "loss", "tie", "lead", "within") if name in rows]
+    return rows.assign(**(100 * rows[shares]))
 
 
 def by_repetition(table: pd.DataFrame, *, extra: Sequence[str] = ()) -> pd.DataFrame:
@@ -795,151 +807,3 @@ def reached_cases(table: pd.DataFrame, *, tie_break: str = "first") -> pd.DataFr
     keys = ["repetition", "sigma", "capacity"]
     frame = chosen[["repetition", "sigma"]].assign(capacity=capacity, **columns)
     return frame.groupby(keys, sort=False).mean().reset_index()
-
-
-def shares(
-    table: pd.DataFrame, *, unit: str | None = None, confidence_level: float = 0.95
-) -> pd.DataFrame:
-    """Return mean shares and gains with intervals that respect what splits have in common.
-
-    The splits of one subset share patients, and the subsets of one repetition share external
-    tests, so the unit is the repetition; with a single repetition it is the subset, which takes
-    the subsets as independent and is therefore only a rough guide.
-
-    Parameters
-    ----------
-    table : DataFrame
-        From `run_experiment`, or from `by_repetition` with at least two repetitions.
-    unit : str, optional
-        A column whose values mark independent parts; by default as said above.
-    confidence_level : float, default=0.95
-        Level of the t intervals over the units' means, cut to [0, 1] for shares.
-
-    Returns
-    -------
-    DataFrame
-        One row for each σ, metric and tie rule: ``win``, ``win_low``, ``win_high``, the same for
-        ``loss``, ``tie``, ``lead`` (win less loss) and ``gain``, and ``n_units``.
-
-    Examples
-    --------
-    >>> table = run_experiment(sigmas=[0.2], n_candidates=10, n_sets=20)
-    >>> summary = shares(table)
-    >>> bool((summary.win_low <= summary.win).all())
-    True
-    """
-    check_interval("confidence_level", confidence_level, 0, 1, left_open=True)
-    keys = ["sigma", "metric", "tie_break"]
-    if unit is None:
-        unit = "repetition" if len(table["repetition"].unique()) > 1 else "subset"
-    if unit not in table:
-        raise ValueError("table must hold at least two repetitions, or subsets, got one of each.")
-    values = ["win", "loss", "tie", "lead", "gain"]
-    table = table.assign(lead=table["win"] - table["loss"])
-    units = table.groupby([*keys, unit], sort=False)[values].mean().groupby(keys, sort=False)
-    n_units = units.size()
-    mean, error = units.mean(), units.sem()
-    reach = error.mul(stats.t.ppf((1 + confidence_level) / 2, n_units - 1), axis=0)
-    limits = {"lead": (-1, 1), "gain": (-np.inf, np.inf)}
-    columns = {}
-    for value in values:
-        low, high = limits.get(value, (0, 1))
-        columns[value] = mean[value]
-        columns[f"{value}_low"] = (mean[value] - reach[value]).clip(low, high)
-        columns[f"{value}_high"] = (mean[value] + reach[value]).clip(low, high)
-    return pd.DataFrame({**columns, "n_units": n_units}).reset_index()
-
-
-def tuned(runs: pd.DataFrame) -> pd.DataFrame:
-    """Return each repetition's shares at the σ with the largest lead, chosen in two ways.
-
-    Parameters
-    ----------
-    runs : DataFrame
-        From `by_repetition`, with at least two repetitions.
-
-    Returns
-    -------
-    DataFrame
-        Rows of ``runs``, with a column ``chosen_on``: "same" picks σ on the repetition that it is
-        reported on, as the paper does; "others" on all other repetitions, so that the report is
-        of data that the choice has not seen. Of equal leads the smallest σ is taken.
-
-    Examples
-    --------
-    >>> runs = by_repetition(run_experiment(n_repetitions=2, sigmas=[1e-6, 0.2], n_candidates=10))
-    >>> tuned(runs).groupby("chosen_on").size().to_dict()
-    {'others': 48, 'same': 48}
-    """
-    n_repetitions = runs["repetition"].nunique()
-    if n_repetitions < 2:
-        raise ValueError(f"runs must hold at least two repetitions, got {n_repetitions}.")
-    runs = runs.assign(lead=runs["win"] - runs["loss"]).sort_values("sigma", kind="stable")
-    group = ["metric", "tie_break"]
-    total = runs.groupby([*group, "sigma"])["lead"].transform("sum")
-    criteria = {"same": runs["lead"], "others": total - runs["lead"]}
-    picked = []
-    for chosen_on, criterion in criteria.items():
-        best = criterion.round(12).groupby([runs[c] for c in (*group, "repetition")]).idxmax()
-        picked.append(runs.loc[best].assign(chosen_on=chosen_on))
-    return pd.concat(picked, ignore_index=True).drop(columns="lead")
-
-
-def breast_arithmetic() -> pd.DataFrame:
-    """Count the breast-cancer table's rows, cases and gaps.
-
-    Returns
-    -------
-    DataFrame
-        One row: ``samples``, ``positives`` and ``missing`` (entries).
-
-    Examples
-    --------
-    >>> breast_arithmetic().loc[0].to_dict()
-    {'samples': 569, 'positives': 212, 'missing': 0}
-    """
-    data = datasets.load_breast_cancer()
-    gaps = int(data.X.isna().sum().sum())
-    return pd.DataFrame(
-        {"samples": [len(data.X)], "positives": [int(data.y.sum())], "missing": [gaps]}
-    )
-
-
-def cervical_arithmetic() -> pd.DataFrame:
-    """Count the cervical table's rows, columns and cases, step by step.
-
-    Returns
-    -------
-    DataFrame
-        One row a step: ``step``, ``rows``, ``columns`` (features and outcomes), ``features``,
-        ``positives`` (of the Schiller test) and ``gaps`` (missing entries).
-
-    Raises
-    ------
-    DataUnavailableError
-        There is no copy of the data and none can be downloaded.
-    """
-    published = obtain("cervical_cancer")[0]
-    targets = list(datasets.CERVICAL_TARGETS)
-    dense = published.loc[:, published.isna().mean() <= 0.5]
-    steps = {
-        "as published": published,
-        "without columns over half missing": dense,
-        "of these, complete rows": dense.dropna(),
-        "instead, gaps filled by 5-NN": datasets.load_cervical_cancer(missing="knn").X.join(
-            published[targets]
-        ),
-        "complete rows of all columns": published.dropna(),
-    }
-    rows = [
-        {
-            "step": step,
-            "rows": len(frame),
-            "columns": frame.shape[1],
-            "features": frame.shape[1] - len(targets),
-            "positives": int(frame["Schiller"].sum()),
-            "gaps": int(frame.isna().sum().sum()),
-        }
-        for step, frame in steps.items()
-    ]
-    return pd.DataFrame(rows)

@@ -6,7 +6,6 @@ harm on cervical cancer? How each is judged was written down before its table wa
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from itertools import product
 from typing import Any
@@ -16,9 +15,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from studies.kit.claims import claims
-from studies.kit.dots import at, changed, series
-from studies.kit.estimates import mean_estimates
-from studies.kit.show import finished, level_axis, panels, points
+from studies.kit.dots import Frames, at, crossed, lines, placed, series
+from studies.kit.estimates import less_base, mean_estimates
+from studies.kit.show import finished, panels
 from studies.kit.study import Settings, Study, setting
 from studies.pvf2026.clinical import run
 
@@ -60,14 +59,8 @@ class TieSettings(Settings):
 
 
 def _tie_blocks(settings: TieSettings) -> list[tuple[str, int, int]]:
-    return [
-        (dataset, depth, block)
-        for dataset in run.DATASETS
-        for depth in settings.depths
-        for block in run.repetitions(
-            run.Experiment(dataset=dataset, n_repetitions=settings.n_repetitions)
-        )
-    ]
+    run.need_data(*run.DATASETS)
+    return [*product(run.DATASETS, settings.depths, range(settings.n_repetitions))]
 
 
 def _tie_block(key: tuple[str, int, int], settings: TieSettings) -> pd.DataFrame:
@@ -135,8 +128,8 @@ class HarmSettings(Settings):
 
 
 def _harm_blocks(settings: HarmSettings) -> list[tuple[str, int]]:
-    blocks = run.repetitions(run.CervicalExperiment(n_repetitions=settings.n_repetitions))
-    return [(change, block) for change in CHANGES for block in blocks]
+    run.need_data("cervical-cancer")
+    return [*product(CHANGES, range(settings.n_repetitions))]
 
 
 def _harm_block(key: tuple[str, int], settings: HarmSettings) -> pd.DataFrame:
@@ -151,11 +144,8 @@ def _harm_block(key: tuple[str, int], settings: HarmSettings) -> pd.DataFrame:
 
 def harm(table: pd.DataFrame) -> pd.DataFrame:
     """Return mean leads and gains of each change; "less", a lead less the paper's, in pairs."""
-    rows = table.assign(lead=100 * (table["win"] - table["loss"]), gain=table["gain"])
-    base = rows[rows["change"] == next(iter(CHANGES))]
-    keys = ["repetition", "sigma", "metric"]
-    rows = rows.merge(base[[*keys, "lead"]], "left", on=keys, suffixes=("", "_paper"))
-    rows = rows.assign(less=rows["lead"] - rows["lead_paper"])
+    rows, base = run.in_percent(table), table["change"] == next(iter(CHANGES))
+    rows["less"] = less_base(rows, "lead", ["repetition", "sigma", "metric"], base)
     return mean_estimates(rows, ["change", "sigma", "metric"], ["lead", "less", "gain"])
 
 
@@ -169,12 +159,12 @@ def _label(row: Any) -> str:
         *(["two digits"] if row.digits == 2 else []),
         f"ties {row.tie_break}",
     ]
-    return ", ".join(words)
+    return ", ".join(words) + (" (this book)" if row.which != "nearest" else "")
 
 
-def figure_of_ties(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def figure_of_ties(frames: Frames) -> Figure:
     """Draw the distance of the variants nearest to the paper, and of ours."""
-    chosen = nearest(estimates if reference is None else reference, 5)
+    chosen = nearest(frames.whole, 5)
     figure, axes = panels(
         2,
         1,
@@ -183,63 +173,46 @@ def figure_of_ties(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> F
         sharey=False,
         xlabel="distance from the printed wins, losses and ties (points of splits)",
     )
+    styles = {"label": "this run"}, {"label": "the full results", "pale": True}
     for dataset, ax in zip(run.DATASETS, axes, strict=True):
-        rows = chosen[chosen["dataset"] == dataset].iloc[::-1]
-        for part, pale in ((reference, True), (estimates, False)):
-            if part is None:
-                continue
-            found = rows[_VARIANT].merge(part[part["quantity"] == "distance"], on=_VARIANT)
-            places = [
-                list(map(_label, rows.itertuples())).index(_label(r)) for r in found.itertuples()
-            ]
-            label = "the full results" if pale else "this run"
-            points(ax, found, places, horizontal=True, pale=pale, label=label)
-        names = [
-            _label(row) + (" (this book)" if row.which != "nearest" else "")
-            for row in rows.itertuples()
-        ]
-        ax.set_yticks(range(len(rows)), names)
+        rows = at(chosen, dataset=dataset).iloc[::-1]
+        names = [*rows[_VARIANT].itertuples(index=False, name=None)]
+        frames = placed(frames, _VARIANT, names)
+        where = {"quantity": "distance"}
+        series(ax, frames, "place", 0, "", where, styles=styles, horizontal=True)
+        ax.set_yticks(range(len(rows)), [_label(row) for row in rows.itertuples()])
         ax.set_xlim(left=0)
     return finished(figure)
 
 
-def figure_of_harm(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def figure_of_harm(frames: Frames) -> Figure:
     """Draw the lead of each change of the perturbation over σ."""
-    metrics = ["IE@0.1", "IE@0.5", "F1"]
-    sigmas = sorted(estimates["sigma"].unique())
-    figure, axes = panels(
-        3,
+    figure, _ = lines(
+        frames,
+        "sigma",
+        crossed(
+            {metric: {"metric": metric} for metric in ("IE@0.1", "IE@0.5", "F1")},
+            {change: {"change": change} for change in CHANGES},
+            quantity="lead",
+        ),
+        levels=sorted(frames.run["sigma"].unique()),
+        spread=0.64,
         size=(2.9, 3.4),
-        titles=metrics,
+        level=0,
         xlabel="noise σ",
         ylabel="PVF's wins less losses\n(% of splits)",
     )
-    order = {sigma: place for place, sigma in enumerate(sigmas)}
-    frames = changed(
-        (estimates, reference), lambda rows: at(rows, sigma=sigmas).replace({"sigma": order})
-    )
-    for metric, ax in zip(metrics, axes, strict=True):
-        for number, change in enumerate(CHANGES):
-            where = {"quantity": "lead", "metric": metric, "change": change}
-            series(ax, frames, "sigma", number, change, where, shift=0.08 * (number - 3.5))
-        ax.axhline(0, color="0.35", linewidth=0.8)
-        level_axis(ax, sigmas)
-    return finished(figure, legend_columns=3)
+    return finished(figure)
 
 
-_TIE_FIGURES: dict[str, Callable[..., Figure]] = {"fig-clinical-protocols": figure_of_ties}
 TIES = Study(
     name="clinical_ties",
     settings=TieSettings,
     blocks=_tie_blocks,
     block=_tie_block,
     estimate=distances,
-    figures=_TIE_FIGURES,
+    figures={"fig-clinical-protocols": figure_of_ties},
     sample={"n_repetitions": 1, "depths": (4,)},
-    notes=(
-        "Wins, losses and ties of both clinical experiments under every combination of what the "
-        "paper leaves open: one row for each variant, tie rule, repetition, sigma and metric."
-    ),
 )
 HARM = Study(
     name="cervical_harm",
@@ -249,9 +222,5 @@ HARM = Study(
     estimate=harm,
     figures={"fig-cervical-harm": figure_of_harm},
     sample={"n_repetitions": 1},
-    notes=(
-        "The cervical-cancer experiment with other changes of categories: one row for each change, "
-        "repetition, sigma and metric; one random order breaks the ties of both methods."
-    ),
 )
 STUDIES = (TIES, HARM)

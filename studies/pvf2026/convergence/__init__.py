@@ -32,10 +32,6 @@ CONVERGENCE = Study(
     block=_all_checks,
     estimate=show.estimate,
     figures=show.FIGURES,
-    notes=(
-        "Propositions B.1 to B.7 in a population where every limit is known: one row for each "
-        "claim, part, setting and size."
-    ),
 )
 
 STUDIES = (CONVERGENCE,)

@@ -20,6 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from pvf._checks import check_integer
+from pvf._types import Array
 from pvf.perturbation import GaussianNoise, Perturbation
 from pvf.validation import perturbation_validation
 from studies.pvf2026.clinical.run import scores_from_counts
@@ -32,7 +33,7 @@ _SIGMA = 0.5
 _COLUMNS = ["claim", "part", "size", "value", "low", "high"]
 
 #: How the scores of the perturbed sets are made one; the paper takes the first quartile.
-AGGREGATES: dict[str, Callable[..., NDArray[np.float64]]] = {
+AGGREGATES: dict[str, Callable[..., Array]] = {
     "first quartile": lambda scores: np.quantile(scores, 0.25, axis=-1),
     "mean": lambda scores: np.mean(scores, axis=-1),
     "maximum": lambda scores: np.max(scores, axis=-1),
@@ -72,7 +73,7 @@ def drawn_scores(
     n_replicas: int,
     rng: np.random.Generator,
     sigma: float = _SIGMA,
-) -> NDArray[np.float64]:
+) -> Array:
     """Draw the scores of perturbed sets, each model with noise of its own as in Algorithm 1.
 
     Parameters
@@ -107,7 +108,7 @@ def drawn_scores(
 
 def exact_law(
     x: NDArray, y: NDArray, threshold: float, n_replicas: int, *, sigma: float = _SIGMA
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[Array, Array]:
     """Return the law of a perturbed score given the validation set, without drawing.
 
     Parameters
@@ -138,7 +139,7 @@ def exact_law(
     return values.reshape(len(values), -1), np.outer(tp_law, fp_law).ravel()
 
 
-def _sum_of_binomials(chances: NDArray, n_replicas: int) -> NDArray[np.float64]:
+def _sum_of_binomials(chances: NDArray, n_replicas: int) -> Array:
     law = np.ones(1)
     for chance in chances:
         law = np.convolve(law, stats.binom.pmf(np.arange(n_replicas + 1), n_replicas, chance))
@@ -169,7 +170,7 @@ def law_quantile(values: NDArray, probabilities: NDArray, level: float = 0.25) -
 
 def limit_scores(
     x: NDArray, y: NDArray, thresholds: Sequence[float], *, sigma: float = _SIGMA
-) -> NDArray[np.float64]:
+) -> Array:
     """Return what every perturbed score tends to as replicas grow: the score of expected counts.
 
     Parameters
@@ -187,7 +188,7 @@ def limit_scores(
     return scores_from_counts(tp, fp, int(y.sum()), int((~y).sum()))
 
 
-def population_scores(thresholds: Sequence[float], *, sigma: float = _SIGMA) -> NDArray[np.float64]:
+def population_scores(thresholds: Sequence[float], *, sigma: float = _SIGMA) -> Array:
     """Return J, each model's score in the perturbed population; with σ = 0 in the real one.
 
     Parameters

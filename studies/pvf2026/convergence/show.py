@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
-from studies.kit.dots import at, series
+from studies.kit.dots import Frames, at, lines
 from studies.kit.estimates import SCHEMA
-from studies.kit.show import MARKERS, finished, panels
+from studies.kit.show import finished
 
 _KEYS = ["claim", "part", "size"]
 #: Correlations have 99% intervals in the table.
@@ -70,33 +70,42 @@ def _end(part: pd.DataFrame) -> pd.DataFrame:
     return last.assign(quantity="usual choice", **turned)
 
 
-def _lines(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, claim: str, ax: Axes, scale: float
-) -> None:
-    where = {"claim": claim, "quantity": "value"}
-    for number, part in enumerate(pd.unique(at(estimates, **where)["part"])):
-        options: dict[str, Any] = {"fmt": f"{MARKERS[number]}-", "linewidth": 1, "scale": scale}
-        frames = (estimates, reference)
-        series(ax, frames, "size", number, str(part), {**where, "part": part}, **options)
+def _figure(
+    frames: Frames, claims: Sequence[str], scale: float, **shared: Any
+) -> tuple[Figure, list[Axes]]:
+    """Draw a panel for each claim with a line for each of its parts."""
+    values = at(frames.run, quantity="value")
+    columns = {
+        claim: {
+            str(part): {"claim": claim, "quantity": "value", "part": part}
+            for part in pd.unique(at(values, claim=claim)["part"])
+        }
+        for claim in claims
+    }
+    options = {"linewidth": 1, "scale": scale}
+    figure, axes = lines(frames, "size", columns, line="-", options=options, **shared)
+    for ax in axes:
+        ax.legend(
+            fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=len(claims) // 2
+        )
+    return figure, axes
 
 
-def figure_of_errors(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def figure_of_errors(frames: Frames) -> Figure:
     """Draw errors over what grows, for THE-2 to THE-5."""
-    figure, axes = panels(4, 2, size=(4.1, 3.4), titles=list(_PANELS), sharex=False, sharey=False)
-    for (claim, label), ax in zip(_PANELS.items(), axes, strict=True):
-        _lines(estimates, reference, claim, ax, 1.0)
+    how: dict[str, Any] = {"size": (4.1, 3.4), "n_columns": 2, "sharex": False, "sharey": False}
+    figure, axes = _figure(frames, list(_PANELS), 1.0, **how)
+    for label, ax in zip(_PANELS.values(), axes, strict=True):
         ax.set(xscale="log", yscale="log", xlabel=label, ylabel="mean error of a score")
-        ax.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
     return _without_common_legend(figure)
 
 
-def figure_of_selection(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def figure_of_selection(frames: Frames) -> Figure:
     """Draw how often which model is chosen over n, for THE-6 and THE-7."""
-    figure, axes = panels(2, size=(4.1, 4.2), titles=["THE-6", "THE-7"], ylabel="repetitions (%)")
-    for claim, ax in zip(("THE-6", "THE-7"), axes, strict=True):
-        _lines(estimates, reference, claim, ax, 100.0)
+    how: dict[str, Any] = {"size": (4.1, 4.2), "ylabel": "repetitions (%)"}
+    figure, axes = _figure(frames, ("THE-6", "THE-7"), 100.0, **how)
+    for ax in axes:
         ax.set(xscale="log", ylim=(-3, 103), xlabel="validation set (people)")
-        ax.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.2))
     return _without_common_legend(figure)
 
 

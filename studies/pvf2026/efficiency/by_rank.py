@@ -13,21 +13,19 @@ from dataclasses import asdict, dataclass
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 from scipy.special import expit
 
+from pvf._types import Array, Flags
 from pvf.metrics import intervention_efficiency_counts, intervention_efficiency_score
 from pvf.validation import is_tied_best
 from studies.data.datasets import make_clusters
-from studies.kit.dots import dot_rows
+from studies.kit.dots import Frames, dot_rows
 from studies.kit.estimates import mean_estimates
 from studies.kit.show import finished
 from studies.kit.study import Settings, Study, setting
 from studies.pvf2026.clinical import run as clinical
 from studies.pvf2026.synthetic import run as synthetic
 
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 #: Scores of all candidates and who is a case, in the validation part and among external people.
 Scored = tuple[Array, Flags, Array, Flags]
 
@@ -51,8 +49,7 @@ class ByRank(Settings):
 
 def blocks(settings: ByRank) -> list[tuple[str, int]]:
     """Return each problem with the number of its repetition, or of ten data sets."""
-    for name in clinical.DATASETS:  # says at once if data are missing
-        clinical.outcomes(asdict(clinical.Experiment(dataset=name)))
+    clinical.need_data(*clinical.DATASETS)
     return [
         (problem, number)
         for problem in PROBLEMS
@@ -109,9 +106,7 @@ def _choices(
 
 def by_labels_and_rank(scores: Array, y: Flags) -> dict[str, Array]:
     """Return the efficiency of each candidate at each capacity, by its labels and by its scores."""
-    flags = scores > 0.5
-    n_pos, n_neg = int(y.sum()), int((~y).sum())
-    counted = (flags[:, y].sum(axis=1), flags[:, ~y].sum(axis=1), n_pos, n_neg)
+    counted = clinical.counted(scores > 0.5, y)
     by_labels = [intervention_efficiency_counts(*counted, capacity) for capacity in CAPACITIES]
     by_rank = [intervention_efficiency_score(y, y_score=s, capacity=CAPACITIES) for s in scores]
     return {"labels": np.column_stack(by_labels), "rank": np.array(by_rank)}
@@ -125,14 +120,13 @@ def estimate(table: pd.DataFrame) -> pd.DataFrame:
     return mean_estimates(rows, keys, rows.columns.drop([*keys, "repetition"]).tolist())
 
 
-def figure(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def figure(frames: Frames) -> Figure:
     """Draw what choosing by rank reaches more than choosing by labels, where ranks are followed."""
     columns = {
         f"{100 * c:.0f} places in 100": {"": {"capacity": c, "quantity": "lead_rank"}}
         for c in CAPACITIES
     }
     xlabel = "Efficiency by rank, choice by rank less choice by labels"
-    frames = (estimates, reference)
     return finished(dot_rows(frames, ["problem"], columns, xlabel, line=(0.0, ""))[0])
 
 
@@ -145,9 +139,4 @@ BY_RANK = Study(
     summarise=lambda rows: rows.round(5),
     figures={"fig-ie-by-rank": figure},
     sample={"n_repetitions": 1, "n_batches": 1},
-    notes=(
-        "What the traditional method chooses by Intervention Efficiency of labels and of ranks, "
-        "and what the choices reach among external people: one row for each problem, repetition "
-        "(of synthetic data: ten data sets) and capacity, rounded to five decimals."
-    ),
 )

@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
+from pvf._types import Array, Flags
 from studies.kit.study import Settings, Study, setting
 from studies.pvf2026.efficiency.examples import compare_prevalences
 from studies.pvf2026.efficiency.proof import (
@@ -148,7 +149,7 @@ def _ratio_of_means(
     }
 
 
-def z_scores(simulated: pd.DataFrame, efficiency: ArrayLike) -> NDArray[np.float64]:
+def z_scores(simulated: pd.DataFrame, efficiency: ArrayLike) -> Array:
     """How far the simulation is from a stated IE, in standard errors."""
     stated = np.asarray(efficiency, dtype=float)
     gap = (simulated["guided_mean"] - stated * simulated["uniform_mean"]).to_numpy()
@@ -328,7 +329,7 @@ def _check(
     }
 
 
-def _same_side(left: Iterable[Any], right: Iterable[Any]) -> NDArray[np.bool_]:
+def _same_side(left: Iterable[Any], right: Iterable[Any]) -> Flags:
     """Whether both are above chance (1), at it, or below it."""
     return np.array(
         [(a > 1) == (b > 1) and (a < 1) == (b < 1) for a, b in zip(left, right, strict=True)],
@@ -342,8 +343,4 @@ EFFICIENCY = Study(
     blocks=lambda _: ["algebra", "every set listed", "every table", "simulation", "random sets"],
     block=_one_check,
     estimate=estimate,
-    notes=(
-        "How many cases of each check of Proposition 3.1 agree: algebra, lists of all sets, "
-        "exact sums, the policy acted out, and random validation sets."
-    ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pvf.perturbation import GaussianNoise, Perturbation
 from pvf.validation import perturbation_validation
-from studies.kit.show import MARKERS, finished, panels, points
+from studies.kit.dots import Frames, changed, lines
+from studies.kit.show import finished
 from studies.kit.study import Settings, Study, setting
 
 #: The sizes of Algorithm 1, their value at the start, and what the letters mean. What does not grow
@@ -93,16 +94,20 @@ def estimate_slopes(times: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(found, ignore_index=True)
 
 
-def figure_of_cost(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def figure_of_cost(frames: Frames) -> Figure:
     """Draw time over each size on logarithmic axes, with the committed times behind."""
-    slopes = estimates[estimates["quantity"] == "slope"].set_index("size")["estimate"]
-    figure, (ax,) = panels(1, size=(5.4, 3.8), xlabel="growth of the size (times)")
-    drawn = [(estimates, False)] if reference is None else [(reference, True), (estimates, False)]
-    for (whole, pale), (series, (size, (start, name))) in product(drawn, enumerate(SIZES.items())):
-        part = whole[(whole["size"] == size) & (whole["quantity"] == "time")]
-        label = "" if pale else f"{size}, {name}: slope {slopes[size]:.2f}"
-        x, line = part["value"] / start, f"{MARKERS[series]}-"
-        points(ax, part, x, series=series, label=label, pale=pale, fmt=line)
+    slopes = frames.run[frames.run["quantity"] == "slope"].set_index("size")["estimate"]
+    series = {
+        f"{size}, {name}: slope {slopes[size]:.2f}": {"size": size, "quantity": "time"}
+        for size, (_, name) in SIZES.items()
+    }
+    start = {size: value for size, (value, _) in SIZES.items()}
+    frames = changed(
+        frames,
+        lambda rows: rows.assign(times=rows["value"] / rows["size"].map(start)),
+    )
+    how: dict[str, Any] = {"size": (5.4, 3.8), "xlabel": "growth of the size (times)"}
+    figure, (ax,) = lines(frames, "times", {"": series}, line="-", **how)
     ax.set(xscale="log", yscale="log", ylabel="processor time (s)")
     ticks = sorted({line for line in (1, 2, 4, 8, 16) if line <= ax.get_xlim()[1]})
     ax.set_xticks(ticks, [str(tick) for tick in ticks])
@@ -116,9 +121,5 @@ COST = Study(
     block=measure_times,
     estimate=estimate_slopes,
     figures={"fig-syn-cost": figure_of_cost},
-    notes=(
-        "Processor time of PVF, each model with noise of its own, while one size grows; of all "
-        "rounds the fastest counts."
-    ),
     measured=("seconds",),
 )

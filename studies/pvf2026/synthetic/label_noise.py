@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from pvf import counts
+from pvf._types import Array
 from studies.kit.study import Settings, Study, setting
 from studies.kit.verdicts import Part, Region
 
@@ -28,7 +29,7 @@ _N_POS, _N_NEG = 20, 80
 
 def flipped_scores(
     tp: ArrayLike, fp: ArrayLike, n_pos: int, n_neg: int, rate: ArrayLike
-) -> dict[str, NDArray[np.float64]]:
+) -> dict[str, Array]:
     r"""Return a model's scores when each label is flipped with a given probability.
 
     Of TP flagged cases a share ρ turns into controls, and of FP flagged controls a share ρ into
@@ -208,7 +209,6 @@ GAPS = Study(
     block=compare_gaps,
     estimate=estimate_gaps,
     claims={"LAB-1": _parts},
-    notes="Gaps between two models when validation labels are flipped, by rate and metric.",
 )
 
 LOSSES = Study(
@@ -217,5 +217,4 @@ LOSSES = Study(
     blocks=lambda _: ["all"],
     block=penalties,
     estimate=estimate_losses,
-    notes="What models of growing strength lose to flipped labels, by the closed form.",
 )

@@ -28,8 +28,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pvf._types import Array
 from pvf.metrics import intervention_efficiency_counts
-from studies.kit.show import duration
+from studies.kit.results import duration
 from studies.kit.study import Settings, Study, setting
 from studies.pvf2026.synthetic import kernel, show
 from studies.pvf2026.synthetic.grid import (
@@ -203,7 +204,7 @@ def draw_numbers(
     mu: float,
     sizes: tuple[int, int, int, int],
     plan: tuple[int, int, float, int, float],
-) -> tuple[NDArray[np.float64], ...]:
+) -> tuple[Array, ...]:
     """Draw the data of some repetitions, and all numbers that the kernel needs for each."""
     n_negatives, n_positives, *validated = sizes
     n_new = n_negatives - validated[0] - (n_positives - validated[1])
@@ -303,14 +304,12 @@ SWEEP = Study(
     figures=show.FIGURES,
     claims=show.CLAIMS,
     sample={"n_samples": (50,), "mus": (2.9,), "sigmas": (0.1,)},
-    notes="The synthetic sweep at the paper's scale, every configuration, metric and tie rule.",
 )
 
 HALF = replace(
     SWEEP,
     name="synthetic_half",
     settings=HalfSettings,
-    notes="The first half of the repetitions of synthetic_sweep.",
 )
 
 
@@ -357,7 +356,7 @@ def configuration_key(seed: int, n_samples: int, mu: float, sigma: float) -> NDA
     return sequence.generate_state(2, np.uint64).astype(np.uint64)
 
 
-def _score_table(sizes: tuple[int, int, int, int], n_replicas: int) -> NDArray[np.float64]:
+def _score_table(sizes: tuple[int, int, int, int], n_replicas: int) -> Array:
     """Scores by true positives, false positives and metric, on a k-fold validation set."""
     n_negatives, n_positives = n_replicas * sizes[2], n_replicas * sizes[3]
     tp, fp = np.mgrid[0 : n_positives + 1, 0 : n_negatives + 1]
@@ -373,7 +372,7 @@ def _score_table(sizes: tuple[int, int, int, int], n_replicas: int) -> NDArray[n
 @functools.lru_cache(maxsize=8)
 def _tables(
     sizes: tuple[int, int, int, int], n_replicas: int
-) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.float64]]:
+) -> tuple[Array, NDArray[np.int32], Array]:
     """Scores on the validation set, ranks of those on its k-fold, and the score of each rank."""
     scores = _score_table(sizes, n_replicas)
     ranks = np.empty(scores.shape, dtype=np.int32)
@@ -426,16 +425,16 @@ class Repetition:
         Best models of PVF and of the traditional method as sets of bits: bit 0 is the true pair.
     """
 
-    X: NDArray[np.float64]
+    X: Array
     y: NDArray[np.int64]
     train_rows: NDArray[np.int64]
     validation_rows: NDArray[np.int64]
-    X_train: NDArray[np.float64]
+    X_train: Array
     y_train: NDArray[np.int64]
-    models: NDArray[np.float64]
-    margins: NDArray[np.float64]
-    traditional: NDArray[np.float64]
-    pvf: NDArray[np.float64]
+    models: Array
+    margins: Array
+    traditional: Array
+    pvf: Array
     tp: NDArray[np.int64]
     fp: NDArray[np.int64]
     best: NDArray[np.uint16]
@@ -486,7 +485,7 @@ def draw_repetition(
     )
 
 
-def pair_margins(models: NDArray[np.float64], X: NDArray[np.float64]) -> NDArray[np.float64]:
+def pair_margins(models: Array, X: Array) -> Array:
     """Return the margins of a repetition's ten models on samples, (n_models, n_samples)."""
     columns = np.array([[int(name[1:]) - 1 for name in pair] for pair in PAIRS])
     return models[:, :1] + np.einsum("qj,nqj->qn", models[:, 1:], X[:, columns])

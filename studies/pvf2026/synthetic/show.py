@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy import stats
 
 from studies.kit.claims import claims
-from studies.kit.dots import Frames, at, changed, series
-from studies.kit.estimates import SCHEMA, t_interval
-from studies.kit.show import COLOURS, MARKERS, finished, level_axis, panels
+from studies.kit.dots import Frames, crossed, lines
+from studies.kit.estimates import SCHEMA, holm, t_interval
+from studies.kit.show import COLOURS, finished
 from studies.kit.verdicts import Part, Region
 from studies.pvf2026.synthetic.grid import GROUPS, METRICS, PAPER_METRICS, SIGMAS, TIE_LABELS
 
@@ -54,7 +53,7 @@ def differences(table: pd.DataFrame) -> pd.DataFrame:
     rows["z"] = np.divide(difference.to_numpy(), root, out=np.zeros(len(rows)), where=root > 0)
     rows["p_value"] = 2 * stats.norm.sf(rows["z"].abs())
     shown = rows["metric"].isin(PAPER_METRICS)
-    rows["p_corrected"] = rows[shown].groupby("tie_break")["p_value"].transform(_holm)
+    rows["p_corrected"] = rows[shown].groupby("tie_break")["p_value"].transform(holm)
     return with_groups(rows)
 
 
@@ -62,15 +61,6 @@ def with_groups(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with the separability group of each μ as a column ``group``."""
     edges = [0.0, *GROUPS.values()]
     return table.assign(group=pd.cut(table["mu"], edges, labels=list(GROUPS)).astype(str))
-
-
-def _holm(p_values: pd.Series) -> pd.Series:
-    """Return p-values corrected by Holm's step-down procedure."""
-    order = np.argsort(p_values.to_numpy(), kind="stable")
-    steps = np.arange(len(order), 0, -1)
-    corrected = np.empty(len(order))
-    corrected[order] = np.maximum.accumulate(np.minimum(p_values.to_numpy()[order] * steps, 1))
-    return pd.Series(corrected, index=p_values.index)
 
 
 def group_means(rows: pd.DataFrame) -> pd.DataFrame:
@@ -181,13 +171,8 @@ def _quantities(rows: pd.DataFrame, leads: np.ndarray) -> pd.DataFrame:
         **courses_over_sigma(means),
         **_contrasts(share, best),
     }
-    return pd.concat([_keyed(part, name) for name, part in found.items()]).set_index(
-        ["n_samples", "group", "sigma", "metric", "tie_break", "quantity"]
-    )
-
-
-def _keyed(part: pd.DataFrame, quantity: str) -> pd.DataFrame:
-    return part.reset_index().assign(quantity=quantity)
+    whole = pd.concat([part.reset_index().assign(quantity=name) for name, part in found.items()])
+    return whole.set_index(["n_samples", "group", "sigma", "metric", "tie_break", "quantity"])
 
 
 def courses_over_sigma(means: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -262,12 +247,12 @@ def _significance(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _mean_leads(rows: pd.DataFrame) -> pd.DataFrame:
     """Return each metric's mean lead over all configurations, as one paired t-test has it."""
-    found = []
     leads = rows["difference"] * (_PAPER_REPETITIONS / rows["n_repetitions"])
-    for (metric, rule), part in leads.groupby([rows["metric"], rows["tie_break"]], sort=False):
-        row = {"metric": metric, "tie_break": rule, "quantity": "mean lead"}
-        found.append({**row, **t_interval(part)._asdict()})
-    return pd.DataFrame(found)
+    found = [
+        {"metric": metric, "tie_break": rule, **t_interval(part)._asdict()}
+        for (metric, rule), part in leads.groupby([rows["metric"], rows["tie_break"]], sort=False)
+    ]
+    return pd.DataFrame(found).assign(quantity="mean lead")
 
 
 def _tied(rows: pd.DataFrame) -> pd.DataFrame:
@@ -335,70 +320,38 @@ CLAIMS = {"SYN-10": _cost_parts}
 # --- Figures ------------------------------------------------------------------------------------
 
 
-def _rows(estimates: pd.DataFrame, quantity: str, **where: Any) -> pd.DataFrame:
-    """Return the estimates of a quantity in a setting."""
-    chosen = estimates["quantity"] == quantity
-    for key, value in where.items():
-        chosen &= estimates[key] == value
-    return estimates[chosen]
+_RULES = {label: {"tie_break": rule} for rule, label in TIE_LABELS.items()}
+_GROUPS = {f"{group} separability": {"group": group} for group in GROUPS}
 
 
-def _draw_rules(ax: Axes, frames: Frames, quantity: str, **where: Any) -> None:
-    """Draw a quantity of every metric under each tie rule."""
-    order = {metric: place for place, metric in enumerate(PAPER_METRICS)}
-    placed = changed(
-        frames, lambda rows: at(rows, **where).assign(place=lambda r: r["metric"].map(order))
-    )
-    for number, (rule, label) in enumerate(TIE_LABELS.items()):
-        keys = {"quantity": quantity, "tie_break": rule, "metric": list(PAPER_METRICS)}
-        series(ax, placed, "place", number, label, keys, shift=0.2 * (number - 1))
-    ax.set_xticks(range(len(PAPER_METRICS)), PAPER_METRICS, rotation=90)
-
-
-def figure_of_shares(estimates: pd.DataFrame, reference: pd.DataFrame | None) -> Figure:
+def figure_of_shares(frames: Frames) -> Figure:
     """Draw the share of configurations in which PVF leads, as in the paper's Figure 3."""
-    figure, (ax,) = panels(1, size=(6.8, 3.8), xlabel="metric")
-    _draw_rules(ax, (estimates, reference), "share ahead")
-    printed = claims()["SYN-1"]["numbers"]["share"]
-    ax.plot(
-        range(2), [printed] * 2, "D", color=COLOURS["paper"], fillstyle="none", label="the paper"
-    )
+    columns = crossed({"": {}}, _RULES, quantity="share ahead")
+    how: dict[str, Any] = {"size": (6.8, 3.8), "xlabel": "metric"}
+    figure, (ax,) = lines(frames, "metric", columns, levels=PAPER_METRICS, spread=0.6, **how)
+    printed, colour = claims()["SYN-1"]["numbers"]["share"], COLOURS["paper"]
+    ax.plot(range(2), [printed] * 2, "D", color=colour, fillstyle="none", label="the paper")
     ax.axhline(50, color="0.35", linewidth=0.8, linestyle=":")
     ax.set(ylim=(0, 100), ylabel="configurations in which PVF leads (%)")
     return finished(figure)
 
 
-def figure_of_best_sigma(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, n_samples: int
-) -> Figure:
+def figure_of_best_sigma(frames: Frames, *, n_samples: int) -> Figure:
     """Draw mean leads at the best σ, one panel a separability group (Figures 6 to 11)."""
-    titles = [f"{group} separability" for group in GROUPS]
-    figure, axes = panels(3, size=(2.8, 3.4), titles=titles, ylabel=_LEAD)
-    for group, ax in zip(GROUPS, axes, strict=True):
-        where = {"n_samples": n_samples, "group": group}
-        _draw_rules(ax, (estimates, reference), "best lead", **where)
-        ax.axhline(0, color="0.35", linewidth=0.8)
+    columns = crossed(_GROUPS, _RULES, quantity="best lead", n_samples=n_samples)
+    how: dict[str, Any] = {"size": (2.8, 3.4), "ylabel": _LEAD, "level": 0}
+    figure, _ = lines(frames, "metric", columns, levels=PAPER_METRICS, spread=0.6, **how)
     return finished(figure)
 
 
-def figure_of_sensitivity(
-    estimates: pd.DataFrame, reference: pd.DataFrame | None, *, n_samples: int
-) -> Figure:
+def figure_of_sensitivity(frames: Frames, *, n_samples: int) -> Figure:
     """Draw mean leads over σ with ties split evenly, a panel a group (Figures 12 to 17)."""
-    titles = [f"{group} separability" for group in GROUPS]
-    figure, axes = panels(3, size=(2.8, 3.2), titles=titles, xlabel="noise σ", ylabel=_LEAD)
-    order = {sigma: place for place, sigma in enumerate(SIGMAS)}
-    frames = changed(
-        (estimates, reference), lambda rows: rows.assign(place=rows["sigma"].map(order))
-    )
-    common = {"quantity": "lead", "n_samples": n_samples, "tie_break": "even"}
-    for group, ax in zip(GROUPS, axes, strict=True):
-        for number, metric in enumerate(PAPER_METRICS):
-            where = {**common, "group": group, "metric": metric}
-            options: dict[str, Any] = {"fmt": f"{MARKERS[number]}-", "linewidth": 1}
-            series(ax, frames, "place", number, metric, where, **options)
-        ax.axhline(0, color="0.35", linewidth=0.8)
-        level_axis(ax, SIGMAS)
+    metrics = {metric: {"metric": metric} for metric in PAPER_METRICS}
+    where = {"quantity": "lead", "n_samples": n_samples, "tie_break": "even"}
+    columns = crossed(_GROUPS, metrics, **where)
+    how: dict[str, Any] = {"size": (2.8, 3.2), "xlabel": "noise σ", "ylabel": _LEAD, "level": 0}
+    thin = {"linewidth": 1}
+    figure, _ = lines(frames, "sigma", columns, levels=SIGMAS, line="-", options=thin, **how)
     return finished(figure, legend_columns=6)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from pvf._checks import check_integer, shown
+from pvf import _checks as check
+from pvf._checks import shown
 
 Seed = int | np.random.SeedSequence | np.random.Generator | np.random.RandomState | None
 
@@ -26,7 +27,7 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
             "random_state must be a whole number, a SeedSequence, a Generator, a RandomState or "
             f"None, got {shown(random_state)}."
         )
-    return np.random.SeedSequence(check_integer("random_state", random_state, 0, None))
+    return np.random.SeedSequence(check.integer("random_state", random_state, 0, None))
 
 
 def child_seed(seed: np.random.SeedSequence, *key: int) -> np.random.SeedSequence:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from pvf._checks import check_choice, check_number
+from pvf import _checks as check
 
 FILE = "advice.json"
 
@@ -93,9 +93,9 @@ def advice(pool: str, capacity: float, n_cases: float) -> Advice:
     >>> advice("trees", 0.12, 5).advised
     'PVF, σ = 0.3'
     """
-    check_choice("pool", pool, ("trees", "logistic", "mixed"))
-    capacity = check_number("capacity", capacity, 0, 1, left_open=True)
-    n_cases = check_number("n_cases", n_cases, 0)
+    check.choice("pool", pool, ("trees", "logistic", "mixed"))
+    capacity = check.number("capacity", capacity, 0, 1, left_open=True)
+    n_cases = check.number("n_cases", n_cases, 0)
     lines = json.loads((files("pvf") / "templates" / FILE).read_text(encoding="utf-8"))
     lines = [
         line

@@ -9,8 +9,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pvf import _checks as check
 from pvf import counts
-from pvf._checks import check_choice, check_integer, check_number, naming
+from pvf._checks import naming
 from pvf._people import POS_LABEL, People, check_people, label_column
 from pvf._profile import profile_range
 from pvf._ranks import Unit, chances, check_one_room, levels_of, share_of
@@ -151,7 +152,7 @@ def intervention_efficiency_difference_interval(
     gamma, level, chosen, rng = _settings(
         capacity, capacity_unit, confidence, method, n_bootstraps, random_state, values
     )
-    check_choice("by", by, ("labels", "rank"))
+    check.choice("by", by, ("labels", "rank"))
     label_column("y_true", y_true)
     check_people(y_true, y_true, None, pos_label, sample_weight, values)
     people = []
@@ -183,18 +184,13 @@ def _settings(
 ) -> tuple[tuple[Array, bool], float, str, np.random.Generator]:
     """Return what an interval is computed with, checked."""
     room = check_one_room(capacity, unit)
-    level = check_confidence(confidence)
-    check_integer("n_bootstraps", n, 1)
+    level = check.confidence(confidence)
+    check.integer("n_bootstraps", n, 1)
     chosen = ("profile" if values is None else "bootstrap") if method is None else method
-    check_choice("method", chosen, ("profile", "exact", "bootstrap"))
+    check.choice("method", chosen, ("profile", "exact", "bootstrap"))
     if chosen != "bootstrap" and values is not None:
         raise ValueError(f"method must be 'bootstrap' with values, got {chosen!r}.")
     return room, level, chosen, generator_of(seed)
-
-
-def check_confidence(confidence: Any, name: str = "confidence") -> float:
-    """Return a level above 0 and below 1."""
-    return check_number(name, confidence, 0, 1, left_open=True, right_open=True)
 
 
 def with_cases(people: People, pos_label: Any) -> People:
@@ -399,15 +395,15 @@ def cases_needed(
     >>> cases_needed(3.0, 0.5, capacity=0.1, prevalence=0.1)
     246
     """
-    gamma = check_number("capacity", capacity, 0, 1, left_open=True)
-    rate = check_number("prevalence", prevalence, 0, 1, left_open=True)
-    width = check_number("half_width", half_width, 0, left_open=True)
-    level = check_confidence(confidence)
+    gamma = check.number("capacity", capacity, 0, 1, left_open=True)
+    rate = check.number("prevalence", prevalence, 0, 1, left_open=True)
+    width = check.number("half_width", half_width, 0, left_open=True)
+    level = check.confidence(confidence)
     most = min(1 / gamma, 1 / rate)
-    value = check_number("efficiency", efficiency, 0, most * (1 + 1e-12))
+    value = check.number("efficiency", efficiency, 0, most * (1 + 1e-12))
     if gamma == 1 or rate == 1:
         raise ValueError("capacity and prevalence must be below 1, where IE is always 1.")
-    share = None if flagged is None else check_number("flagged", flagged, 0, 1, left_open=True)
+    share = None if flagged is None else check.number("flagged", flagged, 0, 1, left_open=True)
     expected = _expected(value, gamma, rate, share)
 
     def is_enough(cases: int) -> bool:
@@ -419,7 +415,7 @@ def cases_needed(
     most_cases = 1
     while not is_enough(most_cases):
         most_cases *= 2
-        check_integer("half_width: the number of cases", most_cases, 1)
+        check.integer("half_width: the number of cases", most_cases, 1)
     least = most_cases // 2
     few = range(least + 1, most_cases)
     return few.start + bisect_left(few, 1, key=is_enough)

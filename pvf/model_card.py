@@ -24,22 +24,14 @@ from scipy.stats import binomtest
 from sklearn.utils.multiclass import type_of_target
 
 import pvf
+from pvf import _checks as check
 from pvf import metrics, multiplicity, render
 from pvf._blocks import scores_of_models
-from pvf._checks import (
-    check_capacity,
-    check_integer,
-    check_label,
-    check_number,
-    check_scorer,
-    naming,
-    shown,
-)
+from pvf._checks import naming, shown
 from pvf._score_draws import interval, plausible_scores
 from pvf._seeds import child_seed, seed_sequence
 from pvf._types import Array, Flags, Indices, Scorer
 from pvf.advice import advice_of
-from pvf.intervals import check_confidence
 from pvf.validation import (
     PerturbationValidationResult,
     break_tie,
@@ -275,7 +267,7 @@ def model_card(
     if not isinstance(limits, list | tuple) or not all(isinstance(text, str) for text in limits):
         raise TypeError(f"limits must be a sequence of texts, got {shown(limits)}.")
     _check_result(result)
-    scorer = None if scoring is None else check_scorer(scoring)
+    scorer = None if scoring is None else check.scorer(scoring)
     samples, stated = (None, external) if isinstance(external, Mapping) else (external, {})
     subject = _Subject(
         result=result,
@@ -286,12 +278,12 @@ def model_card(
         capacity=_capacity(capacity, scorer),
         epsilon=0.05 * abs(float(result.aggregated.max()))
         if epsilon is None
-        else check_number("epsilon", epsilon, 0),
-        threshold=check_number("threshold", threshold, 0, 1),
-        level=check_confidence(confidence_level, "confidence_level"),
-        n_resamples=check_integer("n_resamples", n_resamples, 100),
+        else check.number("epsilon", epsilon, 0),
+        threshold=check.number("threshold", threshold, 0, 1),
+        level=check.confidence(confidence_level, "confidence_level"),
+        n_resamples=check.integer("n_resamples", n_resamples, 100),
         seed=seed_sequence(random_state),
-        n_contested=check_integer("n_contested", n_contested, 0),
+        n_contested=check.integer("n_contested", n_contested, 0),
     )
     lists = {"data": list((data or {}).items()), "limits": limits, "stated": list(stated.items())}
     return _card(subject, texts | lists)
@@ -432,7 +424,7 @@ def _groups(
         with naming("external"):
             labels["external"] = check_validation_data(*samples)
     if pos_label is not None:
-        check_label("pos_label", pos_label)
+        check.label("pos_label", pos_label)
     classes = _classes(result, labels)
     case = _case_label(classes, pos_label, scorer)
     groups = tuple(_Group(name, pairs[name][0], labels[name], classes, case) for name in pairs)
@@ -505,7 +497,7 @@ def _capacity(capacity: float | None, scorer: Scorer | None) -> float | None:
     of_scorer = of_scorer if isinstance(of_scorer, numbers.Real) else None
     if capacity is None:
         return None if of_scorer is None else float(of_scorer)
-    check_capacity(check_number("capacity", capacity, 0, 1))
+    check.capacity(check.number("capacity", capacity, 0, 1))
     if of_scorer is not None and capacity != of_scorer:
         raise ValueError(f"capacity must be that of scoring, {of_scorer}, got {capacity}.")
     return float(capacity)

@@ -17,15 +17,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import gen_batches
 
-from pvf._checks import (
-    check_choice,
-    check_integer,
-    check_number,
-    check_rng,
-    check_table,
-    naming,
-    shown,
-)
+from pvf import _checks as check
+from pvf._checks import naming, shown
 from pvf._settings import Settings
 from pvf.categories import Misclassification, NominalFlip, OrdinalShift
 from pvf.mechanisms import (
@@ -116,7 +109,7 @@ class Perturbation(Settings):
     ) -> None:
         if isinstance(mechanisms, Iterator):  # which could be read once only
             mechanisms = list(mechanisms)
-        check_choice("missing", missing, ("keep", "refuse"))
+        check.choice("missing", missing, ("keep", "refuse"))
         self.mechanisms, self.missing = mechanisms, missing
         self._pairs = _mechanism_pairs(mechanisms)
 
@@ -207,7 +200,7 @@ class Perturbation(Settings):
         >>> Perturbation({"age": GaussianNoise(2.0), "sex": NominalFlip(0.4)}).scaled(3)
         Perturbation([('age', GaussianNoise(6)), ('sex', NominalFlip(1))])
         """
-        check_number("factor", factor, 0)
+        check.number("factor", factor, 0)
         if isinstance(self.mechanisms, Mechanism):
             return type(self)(_scaled(self.mechanisms, factor), missing=self.missing)
         pairs = [(columns, _scaled(mechanism, factor)) for columns, mechanism in self._pairs]
@@ -233,7 +226,7 @@ class Perturbation(Settings):
             A column does not exist, is named twice, or does not suit its mechanism; the error
             names the column.
         """
-        check_choice("constant", constant, ("refuse", "keep"))
+        check.choice("constant", constant, ("refuse", "keep"))
         table = _Table(X)
         fitted: dict[tuple[int, ...], Mechanism] = {}
         for positions, given in self._assigned(table):
@@ -302,8 +295,8 @@ class Perturbation(Settings):
         NotFittedError
             `fit` has not been called.
         """
-        check_integer("n_replicas", n_replicas, 1)
-        check_rng(rng)
+        check.integer("n_replicas", n_replicas, 1)
+        check.rng(rng)
         sampler = self.prepare(X)
         return sampler.assemble([sampler.draw(n_replicas, rng)], n_replicas)
 
@@ -505,7 +498,7 @@ class _Table:
 
     def __init__(self, X: Any) -> None:
         self.is_frame = isinstance(X, pd.DataFrame)
-        self.X: Any = check_table("X", X)
+        self.X: Any = check.table("X", X)
         self.n_samples, self.n_features = self.X.shape
         self.names = list(X.columns) if self.is_frame else None
 

@@ -23,18 +23,9 @@ from scipy.special import expit
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
+from pvf import _checks as check
 from pvf._blocks import rows_of
-from pvf._checks import (
-    check_bool,
-    check_choice,
-    check_column,
-    check_integer,
-    check_interval,
-    check_number,
-    check_samples,
-    check_scorer,
-    shown,
-)
+from pvf._checks import shown
 from pvf._seeds import child_seed, seed_sequence
 from pvf._types import Array, Flags, Indices
 from pvf.metrics import count_metric
@@ -96,8 +87,8 @@ class Estimators:
             if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "predict")):
                 raise TypeError(f"models must be unfitted classifiers, got {shown(model)}.")
         self.models = list(models)
-        self.n_draws = check_integer("n_draws", n_draws, 1)
-        self.flip_probability = check_number("flip_probability", flip_probability, 0, 1)
+        self.n_draws = check.integer("n_draws", n_draws, 1)
+        self.flip_probability = check.number("flip_probability", flip_probability, 0, 1)
         self.complexity = np.arange(len(models), dtype=float)
         self.flag_error = 0.5 / float(np.sqrt(n_draws))
 
@@ -204,9 +195,9 @@ class Evidence:
         *,
         random_state: Any = 0,
     ) -> None:
-        labels = [check_column("y_train", y_train), check_column("y_val", y_val)]
-        check_samples("X_train", X_train, len(labels[0]), "y_train")
-        check_samples("X_val", X_val, len(labels[1]), "y_val")
+        labels = [check.column("y_train", y_train), check.column("y_val", y_val)]
+        check.samples("X_train", X_train, len(labels[0]), "y_train")
+        check.samples("X_val", X_val, len(labels[1]), "y_val")
         classes = pd.unique(np.concatenate(labels))
         if len(classes) != 2 or any(len(pd.unique(part)) < 2 for part in labels):
             raise ValueError(
@@ -471,7 +462,7 @@ class Rule(ABC):
 @cache
 def _count_score(scoring: Any) -> Callable[..., Array]:
     """Return a score as a function of true and false positives, cases and others."""
-    found = count_metric(check_scorer(scoring), np.array([0, 1]))
+    found = count_metric(check.scorer(scoring), np.array([0, 1]))
     if found is None or found[0] != 1:
         raise ValueError(
             "scoring must count right and wrong predictions of two classes, such as 'f1' or an "
@@ -496,7 +487,7 @@ class HoldOut(Rule):
 
     def __post_init__(self) -> None:
         """Check the arguments."""
-        check_choice("ties", self.ties, ("random", "log_loss"))
+        check.choice("ties", self.ties, ("random", "log_loss"))
 
     def scores(self, evidence: Evidence) -> Array:
         """Return each candidate's score on the validation part."""
@@ -535,7 +526,7 @@ class BootstrapQuartile(Rule):
 
     def __post_init__(self) -> None:
         """Check the arguments."""
-        check_number("share", self.share, 0, 1)
+        check.number("share", self.share, 0, 1)
 
     def scores(self, evidence: Evidence) -> Array:
         """Return the quantile of each candidate's score over resamples."""
@@ -597,8 +588,8 @@ class RepeatedCV(Rule):
 
     def __post_init__(self) -> None:
         """Check the arguments."""
-        check_integer("n_splits", self.n_splits, 2)
-        check_integer("n_repeats", self.n_repeats, 1)
+        check.integer("n_splits", self.n_splits, 2)
+        check.integer("n_repeats", self.n_repeats, 1)
 
     def scores(self, evidence: Evidence) -> Array:
         """Return each recipe's score over the held-out folds."""
@@ -629,7 +620,7 @@ class OneStandardError(Rule):
 
     def __post_init__(self) -> None:
         """Check the arguments."""
-        check_integer("n_splits", self.n_splits, 2)
+        check.integer("n_splits", self.n_splits, 2)
 
     def scores(self, evidence: Evidence) -> Array:
         """Return each recipe's mean score over folds."""
@@ -691,11 +682,11 @@ class PerturbationValidation(Rule):
         if self.sigma != "nested":
             if isinstance(self.sigma, str):
                 raise ValueError(f"sigma must be above 0 or 'nested', got {self.sigma!r}.")
-            check_interval("sigma", self.sigma, 0, np.inf, left_open=True)
-        check_interval("sigmas", self.sigmas, 0, np.inf, left_open=True)
-        check_bool("out_of_bag", self.out_of_bag)
-        check_integer("n_replicas", self.n_replicas, 1)
-        check_number("share", self.share, 0, 1)
+            check.interval("sigma", self.sigma, 0, np.inf, left_open=True)
+        check.interval("sigmas", self.sigmas, 0, np.inf, left_open=True)
+        check.flag("out_of_bag", self.out_of_bag)
+        check.integer("n_replicas", self.n_replicas, 1)
+        check.number("share", self.share, 0, 1)
 
     def scores(self, evidence: Evidence) -> Array:
         """Return the quantile of each candidate's law."""
@@ -747,10 +738,10 @@ class PVFInsideCV(Rule):
 
     def __post_init__(self) -> None:
         """Check the arguments."""
-        check_interval("sigma", self.sigma, 0, np.inf, left_open=True)
-        check_integer("n_splits", self.n_splits, 2)
-        check_integer("n_replicas", self.n_replicas, 1)
-        check_number("share", self.share, 0, 1)
+        check.interval("sigma", self.sigma, 0, np.inf, left_open=True)
+        check.integer("n_splits", self.n_splits, 2)
+        check.integer("n_replicas", self.n_replicas, 1)
+        check.number("share", self.share, 0, 1)
 
     def scores(self, evidence: Evidence) -> Array:
         """Return the quantile of the law of each recipe's score over all folds."""
@@ -778,7 +769,7 @@ class PMVRule(Rule):
 
     def __post_init__(self) -> None:
         """Check the arguments."""
-        levels = check_interval("noise_levels", self.noise_levels, 0, 0.5)
+        levels = check.interval("noise_levels", self.noise_levels, 0, 0.5)
         if levels.ndim != 1 or len(np.unique(levels)) < 2:
             raise ValueError(f"noise_levels must be two or more, got {shown(self.noise_levels)}.")
 

@@ -19,18 +19,9 @@ from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import StratifiedKFold, cross_val_score, train_test_split
 
+from pvf import _checks as check
 from pvf._blocks import one_number
-from pvf._checks import (
-    check_choice,
-    check_column,
-    check_integer,
-    check_interval,
-    check_number,
-    check_samples,
-    check_scorer,
-    check_text,
-    shown,
-)
+from pvf._checks import shown
 from pvf._types import Array
 from pvf.rules import (
     BootstrapQuartile,
@@ -105,9 +96,9 @@ def cross_validation_criterion(
     >>> round(criterion(GaussianNB(), *load_iris(return_X_y=True)), 2)
     0.96
     """
-    check_scorer(scoring)
-    check_integer("n_splits", n_splits, 2)
-    check_integer("random_state", random_state, 0, _LARGEST_SEED)
+    check.scorer(scoring)
+    check.integer("n_splits", n_splits, 2)
+    check.integer("random_state", random_state, 0, _LARGEST_SEED)
     return _CrossValidation(scoring, n_splits, random_state)
 
 
@@ -149,10 +140,10 @@ def holdout_criterion(
     >>> round(holdout(GaussianNB(), *make_moons(200, noise=0.2, random_state=0)), 1)
     0.9
     """
-    check_scorer(scoring)
-    check_interval("validation_share", validation_share, 0, 1, left_open=True)
-    check_number("validation_share", validation_share, 0, 1, right_open=True)
-    check_integer("random_state", random_state, 0, _LARGEST_SEED)
+    check.scorer(scoring)
+    check.interval("validation_share", validation_share, 0, 1, left_open=True)
+    check.number("validation_share", validation_share, 0, 1, right_open=True)
+    check.integer("random_state", random_state, 0, _LARGEST_SEED)
     return _Holdout(scoring, validation_share, random_state)
 
 
@@ -200,8 +191,8 @@ def refit_by(
     >>> GridSearchCV(tree, grid, refit=simplest).fit(X, y).best_params_
     {'max_depth': 5}
     """
-    check_choice("rule", rule, _REFIT_RULES)
-    check_text("metric", metric)
+    check.choice("rule", rule, _REFIT_RULES)
+    check.text("metric", metric)
     is_function = callable(complexity) and not isinstance(complexity, type)
     if not (complexity is None or isinstance(complexity, str) or is_function):
         raise TypeError(
@@ -272,7 +263,7 @@ class _RefitBy:
             value = complexity(params) if callable(complexity) else params[complexity]
             # no limit, as None says for trees, is the most complex
             unlimited = value is None
-            found.append(np.inf if unlimited else check_number("complexity", value, -np.inf))
+            found.append(np.inf if unlimited else check.number("complexity", value, -np.inf))
         return np.array(found)
 
 
@@ -359,7 +350,7 @@ def rank_models(
     """
     named = named_models(models)
     _check_criteria(criteria)
-    check_samples("X", X, len(check_column("y", y)))
+    check.samples("X", X, len(check.column("y", y)))
     rows = []
     for criterion, score_of in criteria.items():
         for name, model in named.items():

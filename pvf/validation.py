@@ -21,26 +21,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import gen_batches, gen_even_slices
 from tqdm import tqdm
 
+from pvf import _checks as check
 from pvf._blocks import (
     BlockScorer,
     PerturbedSets,
     one_number,
     scores_on,
 )
-from pvf._checks import (
-    check_array,
-    check_bool,
-    check_choice,
-    check_column,
-    check_fitted,
-    check_integer,
-    check_n_jobs,
-    check_number,
-    check_samples,
-    check_scorer,
-    naming,
-    shown,
-)
+from pvf._checks import naming, shown
 from pvf._people import check_weights
 from pvf._seeds import Seed, child_seed, plain_seed, seed_sequence
 from pvf._types import Array, Flags, Indices, Scorer
@@ -213,13 +201,13 @@ def perturbation_validation(
     names, candidates = _check_models(models)
     labels, given = check_validation_data(X, y, several=True), _named_scorings(scoring)
     _check_sets(n_sets, n_replicas, aggregate, tie_break, common_noise, method)
-    check_bool("progress", progress)
-    check_n_jobs(n_jobs)
-    budget = check_number("memory_budget", memory_budget, 1) * 2**20
+    check.flag("progress", progress)
+    check.n_jobs(n_jobs)
+    budget = check.number("memory_budget", memory_budget, 1) * 2**20
     seed = seed_sequence(random_state)
     params = _score_params(sample_weight, score_params, len(labels))
     perturbation = fitted_perturbation(perturbation, X)
-    scorers = tuple(BlockScorer(labels, check_scorer(one), params) for one in given.values())
+    scorers = tuple(BlockScorer(labels, check.scorer(one), params) for one in given.values())
 
     unperturbed = _unperturbed(scorers, given, candidates, names, X)
     laws: list[Laws] = [(None,) * len(names)] * len(given)
@@ -245,12 +233,12 @@ def perturbation_validation(
 def _check_sets(
     n_sets: Any, n_replicas: Any, aggregate: Any, tie_break: Any, common_noise: Any, method: Any
 ) -> None:
-    check_integer("n_sets", n_sets, 1)
-    check_integer("n_replicas", n_replicas, 1)
+    check.integer("n_sets", n_sets, 1)
+    check.integer("n_replicas", n_replicas, 1)
     check_aggregate(aggregate)
-    check_choice("tie_break", tie_break, TIE_BREAKS)
-    check_bool("common_noise", common_noise)
-    check_choice("method", method, METHODS)
+    check.choice("tie_break", tie_break, TIE_BREAKS)
+    check.flag("common_noise", common_noise)
+    check.choice("method", method, METHODS)
 
 
 def _unperturbed(
@@ -335,13 +323,13 @@ def _result(
 def _named_scorings(scoring: Any) -> dict[str, Any]:
     """Return scorers as given, by name; a single one has no name."""
     if not isinstance(scoring, Mapping):
-        check_scorer(scoring)
+        check.scorer(scoring)
         return {"": scoring}
     if not scoring or not all(isinstance(name, str) for name in scoring):
         raise ValueError(f"scoring must map one name or more to scorers, got {shown(scoring)}.")
     for name, one in scoring.items():
         with naming(f"scoring {name!r}"):
-            check_scorer(one)
+            check.scorer(one)
     return dict(scoring)
 
 
@@ -514,7 +502,7 @@ def _check_models(models: Any) -> tuple[list[str], list[Any]]:
     if not candidates:
         raise ValueError("models must hold at least one fitted estimator, got none.")
     for name, model in zip(names, candidates, strict=True):
-        check_fitted(f"models: {name!r}", model)
+        check.fitted(f"models: {name!r}", model)
     return names, candidates
 
 
@@ -523,11 +511,11 @@ def check_validation_data(X: Any, y: ArrayLike, *, several: bool = False) -> NDA
 
     With ``several``, a sample may have several labels, each of them 0 or 1.
     """
-    labels = check_array("y", y)
+    labels = check.array("y", y)
     is_indicator = labels.ndim == 2 and labels.shape[1] > 1 and labels.dtype.kind in "biuf"
     if not (several and is_indicator and np.isin(labels, (0, 1)).all()):
-        labels = check_column("y", y)
-    check_samples("X", X, len(labels))
+        labels = check.column("y", y)
+    check.samples("X", X, len(labels))
     kinds = np.unique(labels, axis=0) if labels.ndim > 1 else pd.unique(labels)
     if len(kinds) < 2:
         raise ValueError(f"y must have at least two classes, got {kinds.tolist()}.")
@@ -543,4 +531,4 @@ def check_aggregate(aggregate: Any) -> None:
             "aggregate must be a quantile in [0, 1] or a function of the scores, "
             f"got {shown(aggregate)}."
         )
-    check_number("aggregate", aggregate, 0, 1)
+    check.number("aggregate", aggregate, 0, 1)

@@ -9,16 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from pvf import _checks as check
 from pvf import plotting
-from pvf._checks import (
-    check_array,
-    check_axes,
-    check_choice,
-    check_integer,
-    check_numeric,
-    check_shape,
-    shown,
-)
+from pvf._checks import shown
 from pvf._text import shortened
 from pvf._types import Array, Flags, Indices
 
@@ -76,16 +69,16 @@ class PerturbationValidationResult:
     def __post_init__(self) -> None:
         """Check that the parts fit together, also where a result is made by hand."""
         if self.scores is None:
-            n_models = check_numeric("aggregated", self.aggregated).size
+            n_models = check.numeric("aggregated", self.aggregated).size
         else:
             n_models = len(_scores("scores", self.scores, (-1, -1), may_be_nan=True))
         for name in ("aggregated", "unperturbed"):
             _scores(name, getattr(self, name), (n_models,), as_in="scores")
-        tied = check_array("tied", self.tied)
-        check_shape("tied", tied, (-1,))
+        tied = check.array("tied", self.tied)
+        check.shape("tied", tied, (-1,))
         if tied.dtype.kind not in "iu" or tied.min() < 0 or tied.max() >= n_models:
             raise ValueError(f"tied must hold indices below {n_models}, got {shown(self.tied)}.")
-        check_integer("best_index", self.best_index, 0, n_models - 1)
+        check.integer("best_index", self.best_index, 0, n_models - 1)
         for name in ("models", "names"):
             given = getattr(self, name)
             if not isinstance(given, tuple) or len(given) != n_models:
@@ -93,9 +86,9 @@ class PerturbationValidationResult:
         if not all(isinstance(name, str) for name in self.names):
             raise TypeError(f"names must be texts, got {shown(self.names)}.")
         self._check_laws(n_models)
-        check_choice("tie_break", self.tie_break, TIE_BREAKS)
+        check.choice("tie_break", self.tie_break, TIE_BREAKS)
         if not isinstance(self.seed, np.random.SeedSequence):
-            check_integer("seed", self.seed, 0, None)
+            check.integer("seed", self.seed, 0, None)
 
     def _check_laws(self, n_models: int) -> None:
         """Fill in what is left out, and refuse models that have neither scores nor a law."""
@@ -238,10 +231,10 @@ class PerturbationValidationResult:
             the extremes, of an exact law all but half a percent at each end; a diamond is the
             aggregated score, a cross the unperturbed one. Infinite scores are left out.
         """
-        check_integer("n_models", n_models, 1)
+        check.integer("n_models", n_models, 1)
         shown = self._order[:n_models]
         height = 0.32 * len(shown) + 1.2
-        ax = check_axes(ax) or plotting.new_axes(figsize=(6.8, height))
+        ax = check.axes(ax) or plotting.new_axes(figsize=(6.8, height))
         rows = np.arange(len(shown))[::-1]
         blue, orange = plotting.PALETTE[:2]
         ax.boxplot(
@@ -295,8 +288,8 @@ def _scores(
     name: str, value: Any, shape: tuple[int, ...], as_in: str = "", *, may_be_nan: bool = False
 ) -> Array:
     """Return scores, which may be infinite."""
-    scores = check_numeric(name, value)
-    check_shape(name, scores, shape, as_in)
+    scores = check.numeric(name, value)
+    check.shape(name, scores, shape, as_in)
     if np.isnan(scores).any() and not may_be_nan:
         raise ValueError(f"{name} must not be NaN, got {shown(value)}.")
     return scores

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 
-from pvf._checks import check_bool, check_integer, check_number
+from pvf import _checks as check
 from pvf._seeds import Seed, generator_of
 from pvf.multiplicity import _channel
 from pvf.multiplicity.scores import LN2, Array, as_scores, class_scores, n_classes, positive_scores
@@ -62,17 +62,17 @@ def greedy_subset(
     """
     array = as_scores(scores)
     n_models = len(array)
-    size = check_integer("size", size, 1)
+    size = check.integer("size", size, 1)
     rng = generator_of(random_state)
-    check_bool("return_path", return_path)
-    tol = check_number("tol", tol, 1e-13)
+    check.flag("return_path", return_path)
+    tol = check.number("tol", tol, 1e-13)
     if size > n_models:
         raise ValueError(f"size must be at most the {n_models} models of scores, got {size}.")
     if isinstance(start, str):
         if start != "random":
             raise ValueError(f"start must be an index or 'random', got {start!r}.")
         start = int(rng.integers(n_models))
-    start = check_integer("start", start, 0)
+    start = check.integer("start", start, 0)
     if start >= n_models:
         raise ValueError(f"start must be an index below {n_models}, got {start}.")
     growing = _growing(array, tol)

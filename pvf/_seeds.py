@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
         return np.random.SeedSequence(int.from_bytes(random_state.bytes(16), "little"))
     if random_state is None:
         return np.random.SeedSequence()
-    if not isinstance(random_state, numbers.Integral) or isinstance(random_state, bool | np.bool_):
+    if not check.is_whole(random_state):
         raise TypeError(
             "random_state must be a whole number, a SeedSequence, a Generator, a RandomState or "
             f"None, got {shown(random_state)}."
@@ -47,9 +46,8 @@ def scorer_seed(random_state: Any) -> int | np.random.SeedSequence:
             "random_state must be a whole number, a SeedSequence, a Generator or a RandomState, so "
             "that all candidates meet the same noise, got None."
         )
-    is_number = isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool)
     seed = seed_sequence(random_state)
-    return int(random_state) if is_number else seed
+    return int(random_state) if check.is_whole(random_state) else seed
 
 
 def generator_of(random_state: Any) -> np.random.Generator:

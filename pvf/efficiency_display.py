@@ -12,30 +12,21 @@ from numpy.typing import ArrayLike
 from pvf import _checks as check
 from pvf import plotting
 from pvf._checks import naming, shown
-from pvf._people import POS_LABEL, People, check_people, label_column
+from pvf._people import POS_LABEL, People, label_column
 from pvf._ranks import Unit, check_room, share_of
 from pvf._seeds import Seed, generator_of
 from pvf._types import Array
 from pvf.intervals import (
-    bootstrap_efficiency,
+    bootstrap_of_labels,
     bootstrap_of_people,
+    people_with_cases,
     percentiles,
     profile_of_people,
-    with_cases,
 )
 from pvf.metrics import efficiency_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-def _curve(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
-    """One number at each capacity; NaN where there is none, which leaves a gap."""
-    array = check.numeric(name, value)
-    check.shape(name, array, shape, as_in="capacity")
-    if np.isinf(array).any():
-        raise ValueError(f"{name} must not be infinite.")
-    return array
 
 
 @dataclass(eq=False)
@@ -94,7 +85,7 @@ class InterventionEfficiencyDisplay:
         """Check what was given, so that a slip isn't found only when it is drawn."""
         self.capacity = check.capacity(self.capacity)
         check.shape("capacity", self.capacity, (-1,))
-        self.efficiency = _curve("efficiency", self.efficiency, self.capacity.shape)
+        self.efficiency = self._curve("efficiency", self.efficiency)
         self.prevalence = check.number("prevalence", self.prevalence, 0, 1, left_open=True)
         check.number("confidence_level", self.confidence_level, 0, 1, left_open=True)
         check.text("name", self.name)
@@ -104,8 +95,16 @@ class InterventionEfficiencyDisplay:
         if self.band is not None:
             if not isinstance(self.band, tuple | list | np.ndarray) or len(self.band) != 2:
                 raise TypeError(f"band must be a pair of arrays or None, got {shown(self.band)}.")
-            low, high = (_curve("band", end, self.capacity.shape) for end in self.band)
+            low, high = (self._curve("band", end) for end in self.band)
             self.band = (low, high)
+
+    def _curve(self, name: str, value: ArrayLike) -> Array:
+        """Return one number at each capacity; NaN where there is none, which leaves a gap."""
+        array = check.numeric(name, value)
+        check.shape(name, array, self.capacity.shape, as_in="capacity")
+        if np.isinf(array).any():
+            raise ValueError(f"{name} must not be infinite.")
+        return array
 
     @classmethod
     def from_predictions(
@@ -166,9 +165,7 @@ class InterventionEfficiencyDisplay:
             check.choice("interval", interval, ("profile", "bootstrap"))
         kind = interval or ("bootstrap" if n_bootstraps else None)
         rng = generator_of(random_state)
-        people = with_cases(
-            check_people(y_true, y_pred, y_score, pos_label, sample_weight), pos_label
-        )
+        people = people_with_cases(y_true, y_pred, y_score, pos_label, sample_weight)
         n_people = float(people.weight.sum())
         gamma = np.atleast_1d(share_of(room, n_people))
         display = cls(
@@ -356,9 +353,7 @@ def _band(
     if people.flagged is None:
         drawn = bootstrap_of_people([people], gamma, n_bootstraps, rng)[:, 0]
     else:
-        drawn = bootstrap_efficiency(
-            people.case, people.flagged, people.weight, gamma, n_bootstraps, rng
-        )
+        drawn = bootstrap_of_labels(people, gamma, n_bootstraps, rng)
     low, high = percentiles(drawn, level)
     return low, high
 

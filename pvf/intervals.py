@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -87,9 +87,7 @@ def intervention_efficiency_interval(
     gamma, level, chosen, rng = _settings(
         capacity, capacity_unit, confidence, method, n_bootstraps, random_state, values
     )
-    people = with_cases(
-        check_people(y_true, y_pred, y_score, pos_label, sample_weight, values), pos_label
-    )
+    people = people_with_cases(y_true, y_pred, y_score, pos_label, sample_weight, values)
     share = float(share_of(gamma, people.weight.sum()))
     if chosen == "bootstrap":
         drawn = bootstrap_of_people([people], np.array([share]), n_bootstraps, rng)
@@ -159,13 +157,9 @@ def intervention_efficiency_difference_interval(
     for name, prediction in (("first", first), ("second", second)):
         if prediction is None:
             raise TypeError(f"{name} must hold a prediction a person, got None.")
-        given: dict[str, Any] = {"y_pred": None, "y_score": None}
-        given["y_pred" if by == "labels" else "y_score"] = prediction
+        given = (prediction, None) if by == "labels" else (None, prediction)
         with naming(name):
-            one = check_people(
-                y_true, **given, pos_label=pos_label, sample_weight=sample_weight, values=values
-            )
-        people.append(with_cases(one, pos_label))
+            people.append(people_with_cases(y_true, *given, pos_label, sample_weight, values))
     share = share_of(gamma, people[0].weight.sum())
     if chosen == "bootstrap":
         drawn = bootstrap_of_people(people, share[None], n_bootstraps, rng)[..., 0]
@@ -193,8 +187,11 @@ def _settings(
     return room, level, chosen, generator_of(seed)
 
 
-def with_cases(people: People, pos_label: Any) -> People:
-    """Return people; refuse those without a case."""
+def people_with_cases(
+    y_true: Any, y_pred: Any, y_score: Any, pos_label: Any, *weight_and_values: Any
+) -> People:
+    """Return people as they are given; refuse those without a case."""
+    people = check_people(y_true, y_pred, y_score, pos_label, *weight_and_values)
     if people.total == 0:
         raise ValueError(
             f"y_true has no positive (pos_label={pos_label!r}): Intervention Efficiency is not "
@@ -238,21 +235,26 @@ def _of_people(people: People, share: float) -> Question:
         return _of_list([table_of(case, weight * part) for part in (on_list, 1 - on_list)], share)
     tables = [table_of(case, weight * part) for part in parts]
     sizes = [float((weight * part).sum()) / sums.sum() for part in parts]
-
-    def efficiency(above: Array, at: Array, below: Array) -> Array:
-        cases = sizes[0] * above + sizes[1] * at + sizes[2] * below
-        return _ratio((sizes[0] * above + left * sizes[1] * at) / share, cases)
-
-    return efficiency, tables
+    return _reached((sizes[0], left * sizes[1], 0), sizes, share), tables
 
 
 def _of_list(tables: list[Table], share: float) -> Question:
     """Return IE as a function of the cases on a list and off it."""
+    return _reached((1, 0, 0), (share, 1 - share, 0)), [*tables, (0.0, 0.0)]
 
-    def efficiency(on: Array, off: Array, _: Array) -> Array:
-        return _ratio(on, share * on + (1 - share) * off)
 
-    return efficiency, [*tables, (0.0, 0.0)]
+def _reached(
+    gains: Sequence[float], sizes: Sequence[float], share: float = 1
+) -> Callable[..., Array]:
+    """Return what three parts of the people gain over all cases, by each part's share of cases."""
+
+    def value(*found: Array) -> Array:
+        gain, cases = (
+            sum(size * part for size, part in zip(of, found, strict=True)) for of in (gains, sizes)
+        )
+        return gain / share / np.maximum(cases, TINY)
+
+    return value
 
 
 def _of_labels(tables: list[Table], share: float) -> Question:
@@ -275,19 +277,9 @@ def _of_difference(first: People, second: People, share: float) -> Question:
     tables = [table_of(case, weight * part) for part in parts]
     if not lead.any():  # the models treat the same people here, which they need not elsewhere
         cases, n = tables[2]
-        tables = [(0, n), (0, n), (cases, n)]
-        return lambda gain, loss, found: _ratio((gain - loss) / share, found), tables
+        return _reached((1, -1, 0), (0, 0, 1), share), [(0, n), (0, n), (cases, n)]
     sizes = [float((weight * part).sum()) / weight.sum() for part in parts]
-
-    def difference(gain: Array, loss: Array, other: Array) -> Array:
-        cases = sizes[0] * gain + sizes[1] * loss + sizes[2] * other
-        return _ratio((sizes[0] * gain - sizes[1] * loss) / share, cases)
-
-    return difference, tables
-
-
-def _ratio(gain: Array, cases: Array) -> Array:
-    return gain / np.maximum(cases, TINY)
+    return _reached((sizes[0], -sizes[1], 0), sizes, share), tables
 
 
 def table_of(event: Flags, weight: Array) -> Table:
@@ -326,18 +318,14 @@ def bootstrap_of_people(
     return values
 
 
-def bootstrap_efficiency(
-    true: Flags,
-    pred: Flags,
-    weight: Array,
-    gamma: Array,
-    n_bootstraps: int,
-    rng: np.random.Generator,
+def bootstrap_of_labels(
+    people: People, gamma: Array, n_bootstraps: int, rng: np.random.Generator
 ) -> Array:
-    """IE of resamples within each class, of shape (n_bootstraps, n_capacities)."""
-    totals = []
-    for is_class in (true & (weight > 0), ~true & (weight > 0)):
-        flagged, whole = (weight * pred)[is_class], weight[is_class]
+    """Return IE in resamples within each class, of shape (n_bootstraps, n_capacities)."""
+    weight, totals = people.weight, []
+    for in_class in (people.case, ~people.case):
+        there = in_class & (weight > 0)
+        flagged, whole = (weight * people.score)[there], weight[there]
         draws = (rng.integers(max(len(whole), 1), size=len(whole)) for _ in range(n_bootstraps))
         totals.append([(flagged[draw].sum(), whole[draw].sum()) for draw in draws])
     (tp, n_pos), (fp, n_neg) = np.moveaxis(np.array(totals, dtype=float), 2, 1)[..., None]
@@ -404,10 +392,9 @@ def cases_needed(
     if gamma == 1 or rate == 1:
         raise ValueError("capacity and prevalence must be below 1, where IE is always 1.")
     share = None if flagged is None else check.number("flagged", flagged, 0, 1, left_open=True)
-    expected = _expected(value, gamma, rate, share)
+    function, tables = _expected(value, gamma, rate, share)
 
     def is_enough(cases: int) -> bool:
-        function, tables = expected
         people = [(found * cases / rate, total * cases / rate) for found, total in tables]
         low, high = profile_range(function, people, level)
         return high - low <= 2 * width

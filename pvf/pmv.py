@@ -67,7 +67,7 @@ class PerturbedModelValidationResult:
 
     def __post_init__(self) -> None:
         """Check the arrays, and freeze them too."""
-        levels = _checked_noise_levels(self.noise_levels, at_least=2)
+        levels = _checked_noise_levels(self.noise_levels)
         accuracies = check.interval("accuracies", self.accuracies, 0, 1)
         check.shape("accuracies", accuracies, (-1, levels.size), as_in="noise_levels")
         for name, array in (("noise_levels", levels), ("accuracies", accuracies)):
@@ -274,7 +274,7 @@ def perturbed_model_validation(
     _check_estimator(estimator)
     classes, codes = _encoded_labels(y)
     check.samples("X", X, len(codes))
-    levels = _checked_noise_levels(noise_levels, at_least=2)
+    levels = _checked_noise_levels(noise_levels)
     check.integer("n_repeats", n_repeats, 1)
     check.n_jobs(n_jobs)
     quotas = [_flip_quotas("noise_levels", classes, codes, level) for level in levels]
@@ -336,7 +336,7 @@ def pmv_scorer(
     >>> search.fit(X, y).best_params_
     {'max_depth': 5}
     """
-    levels = _checked_noise_levels(noise_levels, at_least=2)
+    levels = _checked_noise_levels(noise_levels)
     check.integer("n_repeats", n_repeats, 1)
     seed = scorer_seed(random_state)
     return _PMVScorer(tuple(levels.tolist()), int(n_repeats), seed)
@@ -391,12 +391,10 @@ def _encoded_labels(y: ArrayLike) -> tuple[NDArray[Any], Indices]:
     return classes, codes
 
 
-def _checked_noise_levels(noise_levels: ArrayLike, *, at_least: int) -> Array:
+def _checked_noise_levels(noise_levels: ArrayLike) -> Array:
     levels = check.finite("noise_levels", noise_levels)
-    if levels.ndim != 1 or levels.size < at_least:
-        raise ValueError(
-            f"noise_levels must be {at_least} or more shares, got {shown(noise_levels)}."
-        )
+    if levels.ndim != 1 or levels.size < 2:
+        raise ValueError(f"noise_levels must be 2 or more shares, got {shown(noise_levels)}.")
     check.interval("noise_levels", levels, 0, 0.5)
     if np.unique(levels).size < levels.size:
         raise ValueError(f"noise_levels must differ from each other, got {levels.tolist()}.")

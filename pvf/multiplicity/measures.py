@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any, Literal
 
 import numpy as np
@@ -77,7 +76,7 @@ def _reference_loss(losses: Array, reference: Any) -> float:
     """Return the loss that the level is counted from."""
     if isinstance(reference, str) and reference == "best":
         return float(losses.min())
-    if isinstance(reference, numbers.Integral) and not isinstance(reference, bool | np.bool_):
+    if check.is_whole(reference):
         index = int(reference)
         if not -len(losses) <= index < len(losses):
             raise ValueError(
@@ -142,7 +141,7 @@ def _base_row(table: NDArray[Any], base: Any, losses: ArrayLike | None) -> int |
         if base is None:
             return int(of_models.argmin())
     base = 0 if base is None else base
-    if not isinstance(base, numbers.Integral) or isinstance(base, bool | np.bool_):
+    if not check.is_whole(base):
         return None
     row = int(base)
     if not -len(table) <= row < len(table):

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 
 from pvf._checks import shown
-from pvf._types import Array, Flags, Scorer
+from pvf._types import Array, ArrayLike, Flags, NDArray, Scorer
 from pvf.metrics import count_metric
 from pvf.perturbation import TableSampler
 

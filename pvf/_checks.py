@@ -8,21 +8,17 @@ import numbers
 import reprlib
 from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn import metrics
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from pvf._types import Array, Scorer
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from pvf._types import Array, ArrayLike, Axes, NDArray, Scorer
 
 LARGEST = 2**31 - 1  # of a number of things: more could not be held
 MOST_JOBS = 2**15

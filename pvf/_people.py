@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import type_of_target
 
 from pvf import _checks as check
 from pvf._ranks import captured, check_scores, levels_of
-from pvf._types import Array, Flags
+from pvf._types import Array, ArrayLike, Flags, NDArray
 
 
 class DefaultPosLabel(int):

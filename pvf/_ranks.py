@@ -6,11 +6,10 @@ import numbers
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from pvf import _checks as check
 from pvf._checks import shown
-from pvf._types import Array, Indices
+from pvf._types import Array, ArrayLike, Indices
 
 Unit = Literal["share", "places"] | None
 

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn import config_context
 
 from pvf._blocks import Replay, rows_of
-from pvf._types import Array, Flags, Indices, Scorer
+from pvf._types import Array, Flags, Indices, NDArray, Scorer
 from pvf.intervals import percentiles
 
 

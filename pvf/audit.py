@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from types import NoneType
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedShuffleSplit
@@ -28,7 +26,7 @@ from pvf._blocks import rows_of
 from pvf._checks import shown
 from pvf._seeds import Seed, child_seed, plain_seed, seed_sequence
 from pvf._text import shortened
-from pvf._types import Array, Flags, Indices
+from pvf._types import Array, ArrayLike, Flags, Indices, NDArray
 from pvf.model_card import ModelCard, model_card
 from pvf.multiplicity import ambiguity, capacity_lists, discrepancy, multiplicity_table
 from pvf.perturbation import Perturbation, fitted_perturbation
@@ -89,14 +87,12 @@ class AuditResult:
 
     def __post_init__(self) -> None:
         """Check the parts, which `audit` makes."""
-        kinds: dict[str, Any] = dict.fromkeys((f.name for f in fields(self)), (pd.DataFrame,))
-        kinds |= {"validation": (PerturbationValidationResult,), "card": (ModelCard,)}
-        kinds |= {"multiplicity": (pd.DataFrame, NoneType), "summary": (dict,)}
+        frames = ("ranking", "differences", "choices", "factors", "multiplicity")
+        kinds: dict[str, type] = dict.fromkeys(frames, pd.DataFrame)
+        kinds |= {"validation": PerturbationValidationResult, "card": ModelCard, "summary": dict}
         for name, kind in kinds.items():
-            if not isinstance(getattr(self, name), kind):
-                raise TypeError(
-                    f"{name} must be a {kind[0].__name__}, got {shown(getattr(self, name))}."
-                )
+            taken = kind | None if name == "multiplicity" else kind
+            check.kind(name, getattr(self, name), taken, f"be a {kind.__name__}")
 
     @property
     def best_name(self) -> str:
@@ -138,9 +134,8 @@ class AuditResult:
             more.append(f"{who} {found['ambiguity']:.0%} of the samples")
         best, n = shortened(self.best_name, 60), found["n_tied"]
         tied = f", tied with {n - 1} more" if n > 1 else ""
-        return f"AuditResult of {found['n_models']} models: {best!r} is selected{tied}; " + (
-            ", ".join(more)
-        )
+        chosen = f"AuditResult of {found['n_models']} models: {best!r} is selected{tied}"
+        return f"{chosen}; {', '.join(more)}"
 
     def _tables(self, most: int) -> dict[str, pd.DataFrame]:
         """Return what fits a screen, to three digits."""
@@ -608,7 +603,7 @@ def _given_splits(splits: Any, n_rows: int) -> list[Rows]:
 
 
 def _bootstraps(y: NDArray[Any], n_bootstraps: int, seed: np.random.SeedSequence) -> list[Rows]:
-    n_bootstraps = check.integer("n_bootstraps", n_bootstraps, 0)
+    check.integer("n_bootstraps", n_bootstraps, 0)
     return [_bootstrap(y, child_seed(seed, 1, b)) for b in range(n_bootstraps)]
 
 

@@ -10,12 +10,11 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
 
 from pvf import _checks as check
 from pvf._checks import shown
-from pvf._types import Array, Indices
+from pvf._types import Array, ArrayLike, Indices, NDArray
 from pvf.mechanisms import (
     ChanceChange,
     UnchangeableError,

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from pvf import _checks as check
 from pvf import plotting
@@ -15,7 +14,7 @@ from pvf._checks import naming, shown
 from pvf._people import POS_LABEL, People, label_column
 from pvf._ranks import Unit, check_room, share_of
 from pvf._seeds import Seed, generator_of
-from pvf._types import Array
+from pvf._types import Array, ArrayLike, Axes
 from pvf.intervals import (
     bootstrap_of_labels,
     bootstrap_of_people,
@@ -24,9 +23,6 @@ from pvf.intervals import (
     profile_of_people,
 )
 from pvf.metrics import efficiency_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass(eq=False)

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from pvf import _checks as check
 from pvf._people import POS_LABEL, check_people
 from pvf._profile import shares_at, signed_root
 from pvf._ranks import Unit, chances, check_one_room, share_of
-from pvf._types import Array
+from pvf._types import Array, ArrayLike
 from pvf.intervals import table_of
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from pvf import _checks as check
 from pvf import counts
@@ -16,7 +15,7 @@ from pvf._people import POS_LABEL, People, check_people, label_column
 from pvf._profile import profile_range
 from pvf._ranks import Unit, chances, check_one_room, levels_of, share_of
 from pvf._seeds import Seed, generator_of
-from pvf._types import Array, Flags
+from pvf._types import Array, ArrayLike, Flags
 
 Method = Literal["profile", "exact", "bootstrap"]
 Table = tuple[float, float]  # how many were found of how many

@@ -15,13 +15,12 @@ from typing import Any, ClassVar, Literal, Protocol, Self, TypeGuard, runtime_ch
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
 from pvf import _checks as check
 from pvf._checks import shown
 from pvf._settings import Settings
-from pvf._types import Array
+from pvf._types import Array, ArrayLike, NDArray
 
 AtBounds = Literal["reflect", "truncate"]
 

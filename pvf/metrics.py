@@ -19,7 +19,6 @@ from typing import Any, Literal
 
 import joblib
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from sklearn import metrics
 
 from pvf import _checks as check
@@ -27,7 +26,7 @@ from pvf import counts
 from pvf._checks import shown
 from pvf._people import POS_LABEL, People, check_people
 from pvf._ranks import Unit, check_one_room, check_room, scalar_or_array, share_of
-from pvf._types import Array, Scorer
+from pvf._types import Array, ArrayLike, NDArray, Scorer
 
 
 def intervention_efficiency(

@@ -13,13 +13,13 @@ from typing import Any, Literal, Protocol, Self, TypeGuard, runtime_checkable
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import gen_batches
 
 from pvf import _checks as check
 from pvf._checks import naming, shown
 from pvf._settings import Settings
+from pvf._types import NDArray
 from pvf.categories import Misclassification, NominalFlip, OrdinalShift
 from pvf.mechanisms import (
     CellMechanism,
@@ -166,8 +166,7 @@ class Perturbation(Settings):
         """
         if not isinstance(errors, Mapping) or not errors:
             raise TypeError(f"errors must map columns to errors, got {shown(errors)}.")
-        if not isinstance(bounds, Mapping | None):
-            raise TypeError(f"bounds must map columns to (low, high), got {shown(bounds)}.")
+        check.kind("bounds", bounds, Mapping | None, "map columns to (low, high)")
         limits = dict(bounds or {})
         mechanisms = {
             column: _mechanism_of(column, error, limits.pop(column, None))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,11 +27,7 @@ from pvf import _checks as check
 from pvf import plotting
 from pvf._checks import naming, shown
 from pvf._seeds import Seed, generator_of, scorer_seed, seed_sequence
-from pvf._types import Array, Indices, Scorer
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike, NDArray
+from pvf._types import Array, ArrayLike, Axes, Indices, NDArray, Scorer
 
 __all__ = [
     "PAPER_NOISE_LEVELS",

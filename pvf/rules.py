@@ -17,7 +17,6 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from scipy.special import expit
 from sklearn.base import clone
@@ -27,7 +26,7 @@ from pvf import _checks as check
 from pvf._blocks import rows_of
 from pvf._checks import shown
 from pvf._seeds import child_seed, seed_sequence
-from pvf._types import Array, Flags, Indices
+from pvf._types import Array, ArrayLike, Flags, Indices, NDArray
 from pvf.metrics import count_metric
 from pvf.perturbation import GaussianNoise, Mechanism, NominalFlip, Perturbation
 from pvf.validation import is_tied_best
@@ -204,9 +203,8 @@ class Evidence:
                 f"y_train and y_val must each hold the same two classes, got {shown(classes)}."
             )
         given: Any = candidates
-        self.candidates: Candidates = (
-            Estimators(given) if isinstance(given, list | tuple) else given
-        )
+        is_list = isinstance(given, list | tuple)
+        self.candidates: Candidates = Estimators(given) if is_list else given
         case = max(classes.tolist())
         self.X_train, self.X_val = X_train, X_val
         self.y_train, self.y_val = labels[0] == case, labels[1] == case
@@ -246,17 +244,12 @@ class Evidence:
         return np.concatenate([self.y_train, self.y_val])
 
     @cached_property
-    def outside_bag(self) -> Flags:
-        """Which training rows each candidate did not see, (n_candidates, n_train)."""
+    def unseen(self) -> Flags:
+        """Which rows of the cohort each candidate did not see."""
         seen = self.candidates.trained_on(self.fitted)
         if seen is None:
             raise ValueError("candidates see all training rows: there is nothing out of bag.")
-        return ~seen
-
-    @property
-    def unseen(self) -> Flags:
-        """Which rows of the cohort each candidate did not see."""
-        return np.hstack([self.outside_bag, np.ones_like(self.probability, dtype=bool)])
+        return np.hstack([~seen, np.ones_like(self.probability, dtype=bool)])
 
     def kept(self, key: Any, compute: Callable[[], Any]) -> Any:
         """Return what was computed under a key before, or compute it now."""
@@ -302,16 +295,6 @@ class Evidence:
         return found
 
     @_kept
-    def fold_noisy(self, sigma: float, n_splits: int) -> Array:
-        """Return the probabilities of a flag on perturbed rows, each by its fold's candidates."""
-        found = np.empty((len(self.candidates.complexity), len(self.y)))
-        for number, (test, fitted) in enumerate(self.folds(n_splits)):
-            found[:, test] = self.candidates.flag_probability(
-                fitted, rows_of(self.X, test), sigma, self.seed(5, number)
-            )
-        return found
-
-    @_kept
     def rotations(self, n_splits: int) -> list[tuple[Indices, Indices, Any, Flags]]:
         """Return splits of the training part in three: rows to choose on, rows to judge on.
 
@@ -330,16 +313,6 @@ class Evidence:
         return found
 
     @_kept
-    def rotation_noisy(self, sigma: float, n_splits: int) -> list[Array]:
-        """Return, for each rotation, the probabilities of a flag on its perturbed rows."""
-        return [
-            self.candidates.flag_probability(
-                fitted, rows_of(self.X_train, choose), sigma, self.seed(7, number)
-            )
-            for number, (choose, _, fitted, _) in enumerate(self.rotations(n_splits))
-        ]
-
-    @_kept
     def law(self, sigma: float, n_replicas: int, out_of_bag: bool = False) -> CountLaw:
         """Return the law of counts on perturbed validation rows, and on out-of-bag ones."""
         probability = self.noisy(sigma)
@@ -351,16 +324,22 @@ class Evidence:
     @_kept
     def fold_law(self, sigma: float, n_splits: int, n_replicas: int) -> CountLaw:
         """Return the law of counts on the perturbed rows of all folds."""
-        return CountLaw(self.fold_noisy(sigma, n_splits), self.y, n_replicas)
+        chances = np.empty((len(self.candidates.complexity), len(self.y)))
+        for number, (test, fitted) in enumerate(self.folds(n_splits)):
+            chances[:, test] = self.candidates.flag_probability(
+                fitted, rows_of(self.X, test), sigma, self.seed(5, number)
+            )
+        return CountLaw(chances, self.y, n_replicas)
 
     @_kept
     def rotation_laws(self, sigma: float, n_splits: int, n_replicas: int) -> list[CountLaw]:
         """Return, for each rotation, the law of counts on its perturbed rows."""
-        parts = zip(self.rotation_noisy(sigma, n_splits), self.rotations(n_splits), strict=True)
-        return [
-            CountLaw(probability, self.y_train[choose], n_replicas)
-            for probability, (choose, *_) in parts
-        ]
+        laws = []
+        for number, (choose, _, fitted, _) in enumerate(self.rotations(n_splits)):
+            rows, seed = rows_of(self.X_train, choose), self.seed(7, number)
+            chances = self.candidates.flag_probability(fitted, rows, sigma, seed)
+            laws.append(CountLaw(chances, self.y_train[choose], n_replicas))
+        return laws
 
 
 def mean_log_loss(probability: Array, y: Flags) -> Array:
@@ -425,6 +404,12 @@ class Rule(ABC):
     scoring: Any = "f1"
     perturbs: ClassVar[bool] = False  # whether flag probabilities stand behind its scores
 
+    def __post_init__(self) -> None:
+        """Check the arguments that several rules have."""
+        for name, least in {"n_splits": 2, "n_repeats": 1, "n_replicas": 1}.items():
+            check.integer(name, getattr(self, name, least), least)
+        check.number("share", getattr(self, "share", 0), 0, 1)
+
     @abstractmethod
     def scores(self, evidence: Evidence) -> Array:
         """Return the criterion of each candidate; the largest is best."""
@@ -444,8 +429,7 @@ class Rule(ABC):
         -------
         Choice
         """
-        if not isinstance(evidence, Evidence):
-            raise TypeError(f"evidence must be an Evidence, got {shown(evidence)}.")
+        check.kind("evidence", evidence, Evidence, "be an Evidence")
         tied = self.tied(evidence)
         index = int(np.random.default_rng(evidence.seed(8)).choice(tied))
         error = evidence.candidates.flag_error if self.perturbs else 0.0
@@ -524,10 +508,6 @@ class BootstrapQuartile(Rule):
 
     share: float = 0.25
 
-    def __post_init__(self) -> None:
-        """Check the arguments."""
-        check.number("share", self.share, 0, 1)
-
     def scores(self, evidence: Evidence) -> Array:
         """Return the quantile of each candidate's score over resamples."""
         flagged, y = evidence.probability > 0.5, evidence.y_val
@@ -586,11 +566,6 @@ class RepeatedCV(Rule):
     n_splits: int = 5
     n_repeats: int = 1
 
-    def __post_init__(self) -> None:
-        """Check the arguments."""
-        check.integer("n_splits", self.n_splits, 2)
-        check.integer("n_repeats", self.n_repeats, 1)
-
     def scores(self, evidence: Evidence) -> Array:
         """Return each recipe's score over the held-out folds."""
         found = [
@@ -617,10 +592,6 @@ class OneStandardError(Rule):
     """
 
     n_splits: int = 5
-
-    def __post_init__(self) -> None:
-        """Check the arguments."""
-        check.integer("n_splits", self.n_splits, 2)
 
     def scores(self, evidence: Evidence) -> Array:
         """Return each recipe's mean score over folds."""
@@ -679,14 +650,13 @@ class PerturbationValidation(Rule):
 
     def __post_init__(self) -> None:
         """Check the arguments."""
+        super().__post_init__()
         if self.sigma != "nested":
             if isinstance(self.sigma, str):
                 raise ValueError(f"sigma must be above 0 or 'nested', got {self.sigma!r}.")
             check.interval("sigma", self.sigma, 0, np.inf, left_open=True)
         check.interval("sigmas", self.sigmas, 0, np.inf, left_open=True)
         check.flag("out_of_bag", self.out_of_bag)
-        check.integer("n_replicas", self.n_replicas, 1)
-        check.number("share", self.share, 0, 1)
 
     def scores(self, evidence: Evidence) -> Array:
         """Return the quantile of each candidate's law."""
@@ -738,10 +708,8 @@ class PVFInsideCV(Rule):
 
     def __post_init__(self) -> None:
         """Check the arguments."""
+        super().__post_init__()
         check.interval("sigma", self.sigma, 0, np.inf, left_open=True)
-        check.integer("n_splits", self.n_splits, 2)
-        check.integer("n_replicas", self.n_replicas, 1)
-        check.number("share", self.share, 0, 1)
 
     def scores(self, evidence: Evidence) -> Array:
         """Return the quantile of the law of each recipe's score over all folds."""

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import get_routing_for_object
 
 from pvf import _checks as check
 from pvf._checks import shown
 from pvf._seeds import scorer_seed
+from pvf._types import ArrayLike
 from pvf.exact import METHODS, Method
 from pvf.perturbation import JointPerturbation, check_perturbation, fitted_perturbation
 from pvf.validation import Aggregate, Scoring, check_aggregate, perturbation_validation

@@ -7,6 +7,7 @@ cross-validation and the hold-out, with or without perturbation, are made here.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import StratifiedKFold, cross_val_score, train_test_split
@@ -22,7 +22,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score, train_test
 from pvf import _checks as check
 from pvf._blocks import one_number
 from pvf._checks import shown
-from pvf._types import Array
+from pvf._types import Array, ArrayLike
 from pvf.rules import (
     BootstrapQuartile,
     Evidence,
@@ -226,13 +226,12 @@ class _RefitBy:
             error = scores[best].std(ddof=1) / np.sqrt(scores.shape[1])
             good = means >= means[best] - error
         chosen = np.flatnonzero(good)
-        keys = [means[chosen] * -1]
+        # for PVF none of these is better, within rounding
+        keys = [means[chosen] * (0 if self.rule == "pvf" else -1)]
         if self.complexity is not None:
             keys.append(self._complexities(cv_results)[chosen])
         if self.rule == "most_stable":
             keys.append(scores[chosen].std(axis=1))
-        if self.rule == "pvf":
-            keys[0] = np.zeros(len(chosen))  # within rounding, none is better
         return int(chosen[np.lexsort(keys)[0]])
 
     def _split_scores(self, cv_results: Mapping[str, Any]) -> Array:
@@ -241,15 +240,9 @@ class _RefitBy:
         metric = self.metric or (known[0] if len(known) == 1 else None)
         if metric not in known:
             raise ValueError(f"metric must be one of the search's {known}, got {self.metric!r}.")
-        ending = f"_test_{metric}"
-        splits = [
-            np.asarray(cv_results[name], dtype=float)
-            for name in cv_results
-            if name.startswith("split")
-            and name.endswith(ending)
-            and name[len("split") : -len(ending)].isdigit()
-        ]
-        return np.stack(splits, axis=1)
+        of_split = re.compile(rf"split\d+_test_{re.escape(metric)}")
+        splits = [cv_results[name] for name in cv_results if of_split.fullmatch(name)]
+        return np.stack(splits, axis=1).astype(float)
 
     def _complexities(self, cv_results: Mapping[str, Any]) -> Array:
         complexity = self.complexity
@@ -262,8 +255,7 @@ class _RefitBy:
                 )
             value = complexity(params) if callable(complexity) else params[complexity]
             # no limit, as None says for trees, is the most complex
-            unlimited = value is None
-            found.append(np.inf if unlimited else check.number("complexity", value, -np.inf))
+            found.append(np.inf if value is None else check.number("complexity", value, -np.inf))
         return np.array(found)
 
 
@@ -368,11 +360,9 @@ def rank_models(
 
 def named_models(models: Any) -> dict[Any, Any]:
     """Return unfitted models by name; those of a list are named by what they print."""
-    if not isinstance(models, Mapping | list | tuple):
-        raise TypeError(f"models must be a list or a dict of estimators, got {shown(models)}.")
-    named = (
-        dict(models) if isinstance(models, Mapping) else {repr(model): model for model in models}
-    )
+    check.kind("models", models, Mapping | list | tuple, "be a list or a dict of estimators")
+    is_named = isinstance(models, Mapping)
+    named = dict(models) if is_named else {repr(model): model for model in models}
     if not named or len(named) < len(models):
         raise ValueError(f"models must be one or more, of different names, got {shown(models)}.")
     for name, model in named.items():
@@ -382,8 +372,7 @@ def named_models(models: Any) -> dict[Any, Any]:
 
 
 def _check_criteria(criteria: Any) -> None:
-    if not isinstance(criteria, Mapping):
-        raise TypeError(f"criteria must be a dict of names to callables, got {shown(criteria)}.")
+    check.kind("criteria", criteria, Mapping, "be a dict of names to callables")
     if not criteria:
         raise ValueError("criteria must name at least one callable, got none.")
     for name, score_of in criteria.items():

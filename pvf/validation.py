@@ -17,21 +17,15 @@ from typing import Any, Required, TypedDict, Unpack, overload
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed, effective_n_jobs
-from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import gen_batches, gen_even_slices
 from tqdm import tqdm
 
 from pvf import _checks as check
-from pvf._blocks import (
-    BlockScorer,
-    PerturbedSets,
-    one_number,
-    scores_on,
-)
+from pvf._blocks import BlockScorer, PerturbedSets, one_number, scores_on
 from pvf._checks import naming, shown
 from pvf._people import check_weights
 from pvf._seeds import Seed, child_seed, plain_seed, seed_sequence
-from pvf._types import Array, Flags, Indices, Scorer
+from pvf._types import Array, ArrayLike, Flags, Indices, NDArray, Scorer
 from pvf.exact import METHODS, Method, NoLawError, ScoreLaw, laws_where_known
 from pvf.perturbation import JointPerturbation, fitted_perturbation, sampler_of
 from pvf.validation_result import (
@@ -335,8 +329,7 @@ def _named_scorings(scoring: Any) -> dict[str, Any]:
 
 def _score_params(sample_weight: Any, score_params: Any, n_samples: int) -> dict[str, Any]:
     """Return what scorers are handed beside samples and labels."""
-    if not isinstance(score_params, Mapping | None):
-        raise TypeError(f"score_params must be a dict or None, got {shown(score_params)}.")
+    check.kind("score_params", score_params, Mapping | None, "be a dict or None")
     params = dict(score_params or {})
     if sample_weight is not None:
         params["sample_weight"] = check_weights(sample_weight, n_samples)
@@ -524,11 +517,6 @@ def check_validation_data(X: Any, y: ArrayLike, *, several: bool = False) -> NDA
 
 def check_aggregate(aggregate: Any) -> None:
     """Refuse what is neither a quantile nor a function of the scores."""
-    if callable(aggregate) and not isinstance(aggregate, type):
-        return
-    if not isinstance(aggregate, numbers.Real):
-        raise TypeError(
-            "aggregate must be a quantile in [0, 1] or a function of the scores, "
-            f"got {shown(aggregate)}."
-        )
-    check.number("aggregate", aggregate, 0, 1)
+    if not callable(aggregate) or isinstance(aggregate, type):
+        takes = "be a quantile in [0, 1] or a function of the scores"
+        check.number("aggregate", check.kind("aggregate", aggregate, numbers.Real, takes), 0, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,12 +13,8 @@ from pvf import _checks as check
 from pvf import plotting
 from pvf._checks import shown
 from pvf._text import shortened
-from pvf._types import Array, Flags, Indices
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from pvf.exact import ScoreLaw
+from pvf._types import Array, Axes, Flags, Indices
+from pvf.exact import ScoreLaw
 
 _ROUNDING = 1e-9  # errors of a law below this change no quantile but by chance
 TIE_BREAKS = ("first", "last", "random")

@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike, NDArray
 
 from pvf import _checks as check
-from pvf._types import Array
+from pvf._types import Array, ArrayLike, NDArray
 from pvf.multiplicity import _channel
 from pvf.multiplicity.scores import (
     LN2,

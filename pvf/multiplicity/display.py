@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import log_loss
 
 from pvf import _checks as check
 from pvf import plotting
 from pvf._checks import naming, shown
-from pvf._types import Array, Indices
+from pvf._types import Array, ArrayLike, Axes, Indices, NDArray
 from pvf.multiplicity.capacity import capacity_tail, rashomon_capacity
 from pvf.multiplicity.measures import rashomon_set
 from pvf.multiplicity.scores import (
@@ -25,9 +24,6 @@ from pvf.multiplicity.scores import (
     positive_scores,
     widest_range,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass

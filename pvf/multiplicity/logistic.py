@@ -28,7 +28,6 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, cholesky, eigh, solve_triangular
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
@@ -36,7 +35,7 @@ from sklearn.utils import compute_class_weight, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pvf._checks import naming
-from pvf._types import Array, Flags, Indices
+from pvf._types import Array, Flags, Indices, NDArray
 from pvf.multiplicity.search import GradientSteps, Samples
 
 #: Elements of one (samples × training rows) block: it should stay in the processor's cache, but
@@ -300,13 +299,10 @@ def extreme_scores(
     They come with the gap to what no model can exceed, both of shape (2, n_samples), and with how
     far the model's loss is above the smallest.
     """
-    loss = training_loss(model, samples)
-    with naming("X"):
-        design = design_matrix(model, samples.X)
-    targets, inverse = np.unique(design, axis=0, return_inverse=True)
+    loss, targets, inverse = _problem(model, samples)
     loss, targets, free = _identified(loss, targets)
     w, hessian = minimum(loss)
-    ball, lower = _ball(loss, w, hessian, epsilon)
+    ball, lower, own_excess = _ball(loss, w, hessian, epsilon)
     aims = solve_triangular(lower, targets.T, lower=True).T
     centre = targets @ w
     both_ways = np.vstack([-aims, aims]), np.concatenate([-centre, centre])
@@ -316,8 +312,16 @@ def extreme_scores(
     scores = np.stack([expit(-inner[0]), expit(inner[1])])
     bound = np.stack([expit(-outer[0]), expit(outer[1])])
     scores[:, free] = bound[:, free] = np.array([[0.0], [1.0]])
-    inverse = inverse.reshape(-1)
-    return scores[:, inverse], np.abs(bound - scores)[:, inverse], _own_excess(loss, ball, w, lower)
+    return scores[:, inverse], np.abs(bound - scores)[:, inverse], own_excess
+
+
+def _problem(model: Any, samples: Samples) -> tuple[TrainingLoss, Array, Indices]:
+    """Return the loss, the distinct rows whose scores are sought, and which sample is which row."""
+    loss = training_loss(model, samples)
+    with naming("X"):
+        design = design_matrix(model, samples.X)
+    targets, inverse = np.unique(design, axis=0, return_inverse=True)
+    return loss, targets, inverse.reshape(-1)
 
 
 def _identified(loss: TrainingLoss, targets: Array) -> tuple[TrainingLoss, Array, NDArray]:
@@ -347,7 +351,7 @@ def _identified(loss: TrainingLoss, targets: Array) -> tuple[TrainingLoss, Array
 
 def _ball(
     loss: TrainingLoss, w: Array, hessian: Array, epsilon: float
-) -> tuple[RashomonBall, Array]:
+) -> tuple[RashomonBall, Array, float]:
     """Return the set in coordinates of the Hessian's Cholesky factor, and the factor."""
     lower = cholesky(hessian, lower=True)
     rows = np.ascontiguousarray(solve_triangular(lower, loss.rows.T, lower=True).T)
@@ -360,14 +364,9 @@ def _ball(
         radius=float(np.sqrt((rows**2).sum(axis=1).max())),
         excess=epsilon,
     )
-    own = _own_excess(loss, ball, w, lower)
+    own = max(0.0, float(ball.loss((loss.coef - w)[None] @ lower)[0][0]))
     # The model itself is always inside, however loosely it was fitted.
-    return replace(ball, excess=max(epsilon, own)), lower
-
-
-def _own_excess(loss: TrainingLoss, ball: RashomonBall, w: Array, lower: Array) -> float:
-    """By how much the fitted model's loss is above the smallest."""
-    return max(0.0, float(ball.loss((loss.coef - w)[None] @ lower)[0][0]))
+    return replace(ball, excess=max(epsilon, own)), lower, own
 
 
 def _extremes(
@@ -592,10 +591,7 @@ def gradient_scores(model: Any, samples: Samples, epsilon: float, steps: Gradien
     The gradient of a sample's logit is the sample itself, so that every step goes the same way and
     the loss is convex along it: the number of steps is found by bisection.
     """
-    loss = training_loss(model, samples)
-    with naming("X"):
-        design = design_matrix(model, samples.X)
-    targets, inverse = np.unique(design, axis=0, return_inverse=True)
+    loss, targets, inverse = _problem(model, samples)
     velocity = np.cumsum(steps.momentum ** np.arange(steps.max_iter))
     length = steps.learning_rate * np.append(0, np.cumsum(velocity))
     level = loss.value(loss.coef) + epsilon
@@ -607,7 +603,7 @@ def gradient_scores(model: Any, samples: Samples, epsilon: float, steps: Gradien
                 loss, sign * targets[block], length, level, steps.score_target
             )
         moved = sign * length[taken.astype(int)] * (targets**2).sum(axis=1)
-        ends.append(expit(targets @ loss.coef + moved)[inverse.reshape(-1)])
+        ends.append(expit(targets @ loss.coef + moved)[inverse])
     return np.stack(ends)
 
 

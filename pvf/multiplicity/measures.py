@@ -6,12 +6,11 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 
 from pvf import _checks as check
 from pvf._checks import naming
 from pvf._ranks import Unit, chances, check_one_room, check_scores, check_unit, share_of
-from pvf._types import Array, Indices
+from pvf._types import Array, ArrayLike, Indices, NDArray
 from pvf.multiplicity.capacity import rashomon_capacity
 from pvf.multiplicity.scores import (
     as_scores,
@@ -198,11 +197,7 @@ def _list_chances(scores: ArrayLike, capacity: Any, unit: Unit) -> Array:
 
 
 def capacity_lists(
-    scores: ArrayLike,
-    capacity: float,
-    *,
-    capacity_unit: Unit = None,
-    index: Any = None,
+    scores: ArrayLike, capacity: float, *, capacity_unit: Unit = None, index: Any = None
 ) -> pd.DataFrame:
     """Who is on every model's list of limited length, on some, on none.
 

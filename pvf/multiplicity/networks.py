@@ -90,11 +90,7 @@ class _Task:
 
 
 def extreme_scores(
-    module: torch.nn.Module,
-    samples: Samples,
-    epsilon: float,
-    steps: GradientSteps,
-    budget: float,
+    module: torch.nn.Module, samples: Samples, epsilon: float, steps: GradientSteps, budget: float
 ) -> Array:
     """Return the scores of the models that gradient steps find, as `pvf.perturb_scores` does."""
     was_training = module.training

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.pipeline import Pipeline
 
 from pvf import _checks as check
 from pvf._checks import naming, shown
+from pvf._types import ArrayLike
 from pvf.multiplicity import logistic, networks
 from pvf.multiplicity.scores import warn_of_gaps
 from pvf.multiplicity.search import GradientSteps, Samples

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
 from pvf import _checks as check
 from pvf._checks import shown
-from pvf._types import Array, Indices
+from pvf._types import Array, ArrayLike, Indices, NDArray
 
 LN2 = float(np.log(2))
 

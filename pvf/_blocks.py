@@ -60,6 +60,7 @@ class BlockScorer:
     y: NDArray
     scorer: Scorer
     params: Mapping[str, Any] = field(default_factory=dict)  # such as weights, as the scorer takes
+    given: Any = None  # the scorer as it was given, by which errors name it
 
     @cached_property
     def metric(self) -> tuple[Any, Callable[..., NDArray]] | None:

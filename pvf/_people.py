@@ -51,19 +51,18 @@ class People:
 
 
 def check_people(
-    y_true: ArrayLike,
-    y_pred: Any,
-    y_score: Any,
-    pos_label: Any = POS_LABEL,
-    sample_weight: ArrayLike | None = None,
-    values: Any = None,
+    y_true: Any, y_pred: Any, y_score: Any, pos_label: Any, sample_weight: Any, values: Any = None
 ) -> People:
     """Return people as they are given: by labels, or by scores."""
     if (y_pred is None) == (y_score is None):
         got = "neither" if y_pred is None else "both"
         raise ValueError(f"y_pred (labels) or y_score (ranks) must be given, got {got}.")
     if isinstance(values, dict):
-        return _check_classes(y_true, y_pred, y_score, pos_label, sample_weight, values)
+        if not isinstance(pos_label, DefaultPosLabel):
+            raise ValueError(
+                f"pos_label must be left out where values has classes, got {pos_label!r}."
+            )
+        return _check_classes(y_true, y_pred, y_score, sample_weight, values)
     flagged = None
     if y_score is None:
         true, flagged = _check_labels(y_true, y_pred, pos_label)
@@ -82,16 +81,9 @@ def check_people(
 
 
 def _check_classes(
-    y_true: ArrayLike,
-    y_pred: Any,
-    y_score: Any,
-    pos_label: Any,
-    sample_weight: ArrayLike | None,
-    values: dict[Any, Any],
+    y_true: Any, y_pred: Any, y_score: Any, sample_weight: Any, values: dict[Any, Any]
 ) -> People:
     """Return people of two or more classes, of which each is worth something."""
-    if not isinstance(pos_label, DefaultPosLabel):
-        raise ValueError(f"pos_label must be left out where values has classes, got {pos_label!r}.")
     for label in values:
         check.label("values", label)
     worth = check.interval("values", list(values.values()), 0, np.inf)

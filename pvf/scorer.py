@@ -13,9 +13,9 @@ from pvf import _checks as check
 from pvf._checks import shown
 from pvf._seeds import scorer_seed
 from pvf._types import ArrayLike
-from pvf.exact import METHODS, Method
+from pvf.exact import Method
 from pvf.perturbation import JointPerturbation, check_perturbation, fitted_perturbation
-from pvf.validation import Aggregate, Scoring, check_aggregate, perturbation_validation
+from pvf.validation import Aggregate, Scoring, check_sets, perturbation_validation
 
 
 def perturbation_scorer(
@@ -72,12 +72,9 @@ def perturbation_scorer(
     {'max_depth': 1}
     """
     seed = scorer_seed(random_state)
-    check.integer("n_sets", n_sets, 1)
-    check.integer("n_replicas", n_replicas, 1)
-    check_aggregate(aggregate)
+    check_sets(n_sets, n_replicas, aggregate, method, tie_break="first", common_noise=True)
     check.scorer(scoring)
     check_perturbation(perturbation)
-    check.choice("method", method, METHODS)
     return PerturbationScorer(scoring, perturbation, n_sets, n_replicas, aggregate, seed, method)
 
 
@@ -94,12 +91,7 @@ class PerturbationScorer:
     method: Method = "sample"
 
     def __call__(
-        self,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        **score_params: Any,
+        self, estimator: Any, X: Any, y: ArrayLike, sample_weight: Any = None, **score_params: Any
     ) -> float:
         """Return the aggregated score of a fitted model on perturbed copies of X."""
         settings: dict[str, Any] = vars(self) | {

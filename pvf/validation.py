@@ -194,16 +194,16 @@ def perturbation_validation(
     """
     names, candidates = _check_models(models)
     labels, given = check_validation_data(X, y, several=True), _named_scorings(scoring)
-    _check_sets(n_sets, n_replicas, aggregate, tie_break, common_noise, method)
+    check_sets(n_sets, n_replicas, aggregate, method, tie_break, common_noise)
     check.flag("progress", progress)
     check.n_jobs(n_jobs)
     budget = check.number("memory_budget", memory_budget, 1) * 2**20
     seed = seed_sequence(random_state)
     params = _score_params(sample_weight, score_params, len(labels))
     perturbation = fitted_perturbation(perturbation, X)
-    scorers = tuple(BlockScorer(labels, check.scorer(one), params) for one in given.values())
+    scorers = tuple(BlockScorer(labels, check.scorer(one), params, one) for one in given.values())
 
-    unperturbed = _unperturbed(scorers, given, candidates, names, X)
+    unperturbed = _unperturbed(scorers, candidates, names, X)
     laws: list[Laws] = [(None,) * len(names)] * len(given)
     if method != "sample":
         known = _known_laws(candidates, X, perturbation, scorers, n_replicas, aggregate)
@@ -224,31 +224,30 @@ def perturbation_validation(
     return results if isinstance(scoring, Mapping) else results[""]
 
 
-def _check_sets(
-    n_sets: Any, n_replicas: Any, aggregate: Any, tie_break: Any, common_noise: Any, method: Any
+def check_sets(
+    n_sets: Any, n_replicas: Any, aggregate: Any, method: Any, tie_break: Any, common_noise: Any
 ) -> None:
+    """Refuse what does not say how sets are made, aggregated and compared."""
     check.integer("n_sets", n_sets, 1)
     check.integer("n_replicas", n_replicas, 1)
-    check_aggregate(aggregate)
+    if not callable(aggregate) or isinstance(aggregate, type):
+        takes = "be a quantile in [0, 1] or a function of the scores"
+        check.number("aggregate", check.kind("aggregate", aggregate, numbers.Real, takes), 0, 1)
+    check.choice("method", method, METHODS)
     check.choice("tie_break", tie_break, TIE_BREAKS)
     check.flag("common_noise", common_noise)
-    check.choice("method", method, METHODS)
 
 
 def _unperturbed(
-    scorers: Sequence[BlockScorer],
-    given: Mapping[str, Scoring],
-    models: Sequence[Any],
-    names: Sequence[str],
-    X: Any,
+    scorers: Sequence[BlockScorer], models: Sequence[Any], names: Sequence[str], X: Any
 ) -> Array:
     """Return scores of shape (n_scorers, n_models) on the validation set as it is."""
     # The scorers' own errors and warnings come first, and once.
-    for one, of in zip(given.values(), scorers, strict=True):
-        _try_scorer(of, one, models[0], X)
+    for scorer in scorers:
+        _try_scorer(scorer, models[0], X)
     scores = scores_on(scorers, models, X, 1)[:, :, 0]
-    for one, plain in zip(given.values(), scores, strict=True):
-        _refuse_nan(plain[:, None], one, names, "the validation set as it is")
+    for scorer, plain in zip(scorers, scores, strict=True):
+        _refuse_nan(plain[:, None], scorer.given, names, "the validation set as it is")
     return scores
 
 
@@ -336,13 +335,13 @@ def _score_params(sample_weight: Any, score_params: Any, n_samples: int) -> dict
     return params
 
 
-def _try_scorer(one: BlockScorer, given: Any, model: Any, X: Any) -> None:
+def _try_scorer(one: BlockScorer, model: Any, X: Any) -> None:
     try:
         score = one.scorer(model, X, one.y, **one.params)
     except (TypeError, ValueError) as error:
         if one.params:
             raise type(error)(
-                f"scoring {shown(given)} must take {sorted(one.params)}, which are given as "
+                f"scoring {shown(one.given)} must take {sorted(one.params)}, which are given as "
                 f"sample_weight or score_params: {error}"
             ) from error
         raise
@@ -513,10 +512,3 @@ def check_validation_data(X: Any, y: ArrayLike, *, several: bool = False) -> NDA
     if len(kinds) < 2:
         raise ValueError(f"y must have at least two classes, got {kinds.tolist()}.")
     return labels
-
-
-def check_aggregate(aggregate: Any) -> None:
-    """Refuse what is neither a quantile nor a function of the scores."""
-    if not callable(aggregate) or isinstance(aggregate, type):
-        takes = "be a quantile in [0, 1] or a function of the scores"
-        check.number("aggregate", check.kind("aggregate", aggregate, numbers.Real, takes), 0, 1)

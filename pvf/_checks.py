@@ -130,8 +130,8 @@ def number(
     return number
 
 
-def confidence(value: Any, name: str = "confidence") -> float:
-    """Return a level above 0 and below 1."""
+def fraction(name: str, value: Any) -> float:
+    """Return a number above 0 and below 1."""
     return number(name, value, 0, 1, left_open=True, right_open=True)
 
 

@@ -87,10 +87,7 @@ def check_scores(name: str, scores: ArrayLike, n_samples: int) -> Array:
             f"{name} must hold one score a person, shape ({n_samples},), got {array.shape}: of "
             "predict_proba take the column of the case."
         )
-    if array.shape != (n_samples,):
-        raise ValueError(
-            f"{name} must have shape ({n_samples},) as y_true says, got {array.shape}."
-        )
+    check.shape(name, array, (n_samples,), as_in="y_true")
     if np.isnan(array).any():
         raise ValueError(f"{name} must have no missing values, got {int(np.isnan(array).sum())}.")
     return array

@@ -260,7 +260,7 @@ def audit(
     labels = check_validation_data(X, y)
     X = check.table("X", X)
     strengths = _strengths(perturbation, factors, X)
-    check.confidence(confidence)
+    check.fraction("confidence", confidence)
     if epsilon is not None:
         check.number("epsilon", epsilon, 0)
     if capacity is not None:
@@ -538,7 +538,7 @@ def resampled_interval(
     """
     differences = check.finite("differences", differences)
     check.number("ratio", ratio, 0)
-    check.confidence(confidence)
+    check.fraction("confidence", confidence)
     n, mean = len(differences), differences.mean(axis=0)
     if n < 2:
         return np.full_like(mean, np.nan), np.full_like(mean, np.nan)
@@ -575,9 +575,7 @@ def _random_splits(
     y: NDArray[Any], n_splits: Any, validation_share: Any, seed: np.random.SeedSequence
 ) -> list[Rows]:
     check.integer("n_splits", n_splits, 2)
-    share = check.number(
-        "validation_share", validation_share, 0, 1, left_open=True, right_open=True
-    )
+    share = check.fraction("validation_share", validation_share)
     state = int(child_seed(seed, 0).generate_state(1)[0])
     splitter = StratifiedShuffleSplit(n_splits, test_size=share, random_state=state)
     return list(splitter.split(np.zeros(len(y)), y))

@@ -314,8 +314,7 @@ def _named_matrix(matrix: Any, levels: Any) -> tuple[pd.Index, Array]:
     if names.has_duplicates or pd.isna(names).any():
         raise ValueError(f"matrix must name each level once, none missing, got {list(names)}.")
     table = check.finite("matrix", moves)
-    if table.shape != (len(names), len(names)):
-        raise ValueError(f"matrix must have shape {(len(names),) * 2}, got {table.shape}.")
+    check.shape("matrix", table, (len(names), len(names)))
     return names, table
 
 

@@ -343,7 +343,7 @@ def _band(
     if kind is None:
         return None
     if kind == "profile":
-        check.confidence(level)
+        check.fraction("confidence", level)
         ends = np.array([profile_of_people(people, float(share), level) for share in gamma])
         return ends[:, 0], ends[:, 1]
     if people.flagged is None:

@@ -65,7 +65,7 @@ def efficiency_by_group(
     1     b    1.0     1.0            1.0         4.0
     """
     room = check_one_room(capacity, capacity_unit)
-    level = check.confidence(confidence)
+    level = check.fraction("confidence", confidence)
     people = check_people(y_true, y_pred, y_score, pos_label, sample_weight)
     names = check.column("groups", groups)
     if len(names) != len(people.case):

@@ -177,7 +177,7 @@ def _settings(
 ) -> tuple[tuple[Array, bool], float, str, np.random.Generator]:
     """Return what an interval is computed with, checked."""
     room = check_one_room(capacity, unit)
-    level = check.confidence(confidence)
+    level = check.fraction("confidence", confidence)
     check.integer("n_bootstraps", n, 1)
     chosen = ("profile" if values is None else "bootstrap") if method is None else method
     check.choice("method", chosen, ("profile", "exact", "bootstrap"))
@@ -248,9 +248,8 @@ def _reached(
     """Return what three parts of the people gain over all cases, by each part's share of cases."""
 
     def value(*found: Array) -> Array:
-        gain, cases = (
-            sum(size * part for size, part in zip(of, found, strict=True)) for of in (gains, sizes)
-        )
+        gain = sum(size * part for size, part in zip(gains, found, strict=True))
+        cases = sum(size * part for size, part in zip(sizes, found, strict=True))
         return gain / share / np.maximum(cases, TINY)
 
     return value
@@ -385,7 +384,7 @@ def cases_needed(
     gamma = check.number("capacity", capacity, 0, 1, left_open=True)
     rate = check.number("prevalence", prevalence, 0, 1, left_open=True)
     width = check.number("half_width", half_width, 0, left_open=True)
-    level = check.confidence(confidence)
+    level = check.fraction("confidence", confidence)
     most = min(1 / gamma, 1 / rate)
     value = check.number("efficiency", efficiency, 0, most * (1 + 1e-12))
     if gamma == 1 or rate == 1:

@@ -148,27 +148,22 @@ def intervention_efficiency_counts(
     >>> intervention_efficiency_counts(tp=0, fp=0, n_pos=10, n_neg=90, capacity=0.1)
     1.0
     """
-    tp, fp = check.finite("tp", tp), check.finite("fp", fp)
-    n_pos, n_neg = check.finite("n_pos", n_pos), check.finite("n_neg", n_neg)
+    table = {"tp": tp, "fp": fp, "n_pos": n_pos, "n_neg": n_neg}
+    finite = {name: check.finite(name, count) for name, count in table.items()}
     gamma = check.capacity(capacity)
-    tp, fp, n_pos, n_neg, gamma = check.broadcast(
-        tp=tp, fp=fp, n_pos=n_pos, n_neg=n_neg, capacity=gamma
-    )
+    tp, fp, n_pos, n_neg, gamma = check.broadcast(**finite, capacity=gamma)
     if (n_pos <= 0).any():
         raise ValueError(
             f"n_pos must be above 0 (Intervention Efficiency needs a positive), got {n_pos.min()}."
         )
     if (n_neg < 0).any():
         raise ValueError(f"n_neg must be 0 or more, got {n_neg.min()}.")
-    for name, flagged, whole_name, whole in (
-        ("tp", tp, "n_pos", n_pos),
-        ("fp", fp, "n_neg", n_neg),
-    ):
-        outside = (flagged < 0) | (flagged > whole * (1 + 1e-12))  # sums of weights are rounded
+    for name, some, of, whole in (("tp", tp, "n_pos", n_pos), ("fp", fp, "n_neg", n_neg)):
+        outside = (some < 0) | (some > whole * (1 + 1e-12))  # sums of weights are rounded
         if outside.any():
             raise ValueError(
-                f"{name} must lie between 0 and {whole_name}, got {name}={flagged[outside][0]:g} "
-                f"and {whole_name}={whole[outside][0]:g}."
+                f"{name} must lie between 0 and {of}, got {name}={some[outside][0]:g} "
+                f"and {of}={whole[outside][0]:g}."
             )
     return scalar_or_array(counts.intervention_efficiency(tp, fp, n_pos, n_neg, gamma))
 

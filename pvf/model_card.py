@@ -269,7 +269,7 @@ def model_card(
         if epsilon is None
         else check.number("epsilon", epsilon, 0),
         threshold=check.number("threshold", threshold, 0, 1),
-        level=check.confidence(confidence_level, "confidence_level"),
+        level=check.fraction("confidence_level", confidence_level),
         n_resamples=check.integer("n_resamples", n_resamples, 100),
         seed=seed_sequence(random_state),
         n_contested=check.integer("n_contested", n_contested, 0),

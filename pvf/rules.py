@@ -305,9 +305,8 @@ class Evidence:
         for number, judge in enumerate(parts):
             choose = parts[(number + 1) % n_splits]
             rest = np.setdiff1d(np.arange(len(self.y_train)), np.concatenate([judge, choose]))
-            fitted = self.candidates.fit(
-                rows_of(self.X_train, rest), self.y_train[rest], self.seed(6, number)
-            )
+            rows, seed = rows_of(self.X_train, rest), self.seed(6, number)
+            fitted = self.candidates.fit(rows, self.y_train[rest], seed)
             seen = self.candidates.probability(fitted, rows_of(self.X_train, judge))
             found.append((choose, judge, fitted, seen > 0.5))
         return found
@@ -326,9 +325,8 @@ class Evidence:
         """Return the law of counts on the perturbed rows of all folds."""
         chances = np.empty((len(self.candidates.complexity), len(self.y)))
         for number, (test, fitted) in enumerate(self.folds(n_splits)):
-            chances[:, test] = self.candidates.flag_probability(
-                fitted, rows_of(self.X, test), sigma, self.seed(5, number)
-            )
+            rows, seed = rows_of(self.X, test), self.seed(5, number)
+            chances[:, test] = self.candidates.flag_probability(fitted, rows, sigma, seed)
         return CountLaw(chances, self.y, n_replicas)
 
     @_kept

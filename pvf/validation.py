@@ -244,7 +244,7 @@ def _unperturbed(
     """Return scores of shape (n_scorers, n_models) on the validation set as it is."""
     # The scorers' own errors and warnings come first, and once.
     for scorer in scorers:
-        _try_scorer(scorer, models[0], X)
+        one_number("scoring", _first_score(scorer, models[0], X))
     scores = scores_on(scorers, models, X, 1)[:, :, 0]
     for scorer, plain in zip(scorers, scores, strict=True):
         _refuse_nan(plain[:, None], scorer.given, names, "the validation set as it is")
@@ -335,17 +335,16 @@ def _score_params(sample_weight: Any, score_params: Any, n_samples: int) -> dict
     return params
 
 
-def _try_scorer(one: BlockScorer, model: Any, X: Any) -> None:
+def _first_score(one: BlockScorer, model: Any, X: Any) -> Any:
     try:
-        score = one.scorer(model, X, one.y, **one.params)
+        return one.scorer(model, X, one.y, **one.params)
     except (TypeError, ValueError) as error:
-        if one.params:
-            raise type(error)(
-                f"scoring {shown(one.given)} must take {sorted(one.params)}, which are given as "
-                f"sample_weight or score_params: {error}"
-            ) from error
-        raise
-    one_number("scoring", score)
+        if not one.params:
+            raise
+        raise type(error)(
+            f"scoring {shown(one.given)} must take {sorted(one.params)}, which are given as "
+            f"sample_weight or score_params: {error}"
+        ) from error
 
 
 def _all_scores(
@@ -463,10 +462,8 @@ def quantile_of_rows(scores: Array, share: float) -> Array:
         found = np.quantile(scores, share, axis=1)
     infinite = np.isinf(scores).any(axis=1)
     if infinite.any():
-        low, high = (
-            np.quantile(scores[infinite], share, axis=1, method=side)
-            for side in ("lower", "higher")
-        )
+        some = scores[infinite]
+        low, high = (np.quantile(some, share, axis=1, method=m) for m in ("lower", "higher"))
         between = np.where(np.isinf(high), high, found[infinite])
         found[infinite] = np.where(np.isinf(low) | (low == high), low, between)
     return found

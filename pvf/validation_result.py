@@ -164,9 +164,8 @@ class PerturbationValidationResult:
         scores = np.full((len(index), 1), np.nan) if self.scores is None else self.scores
         with np.errstate(invalid="ignore"):  # infinity minus infinity
             spread = scores.std(axis=1, ddof=1) if scores.shape[1] > 1 else scores[:, 0] * np.nan
-            summary = np.stack(
-                [scores.mean(axis=1), spread, scores.min(axis=1), scores.max(axis=1)]
-            )
+            ends = scores.min(axis=1), scores.max(axis=1)
+            summary = np.stack([scores.mean(axis=1), spread, *ends])
         for q in np.flatnonzero(self.exact).tolist():
             law = self._law_of(q)
             summary[:, q] = law.mean, law.sd, law.support[0], law.support[-1]
@@ -268,9 +267,8 @@ class PerturbationValidationResults(dict[str, PerturbationValidationResult]):
 
     def to_frame(self) -> pd.DataFrame:
         """Return the results' tables below each other, indexed by scorer and model."""
-        return pd.concat(
-            {name: result.to_frame() for name, result in self.items()}, names=["metric"]
-        )
+        frames = {name: result.to_frame() for name, result in self.items()}
+        return pd.concat(frames, names=["metric"])
 
     def __repr__(self) -> str:
         best = "".join(f"\n  {n}: {shortened(r.best_name, 60)!r}" for n, r in self.items())

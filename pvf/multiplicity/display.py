@@ -264,9 +264,8 @@ class MultiplicityDisplay:
     def _draw_tail(self, line_kwargs: dict[str, Any]) -> None:
         ordered = np.sort(self.capacity)[::-1]
         share = np.arange(1, len(ordered) + 1) / len(ordered)
-        (line,) = self.ax_.plot(
-            100 * share, np.cumsum(ordered) / (share * len(ordered)), **line_kwargs
-        )
+        means = np.cumsum(ordered) / (share * len(ordered))
+        (line,) = self.ax_.plot(100 * share, means, **line_kwargs)
         marks = np.array([0.01, 0.05])
         tails = [capacity_tail(self.capacity, mark) for mark in marks]
         self.ax_.plot(100 * marks, tails, "o", color=line.get_color())

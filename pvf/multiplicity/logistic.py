@@ -219,12 +219,8 @@ def _labels(model: Any, y: NDArray, weight: Array) -> tuple[Flags, Array]:
     positive = y == model.classes_[1]
     # Since 1.7, scikit-learn balances classes by their weight, not by their number.
     takes_weight = "sample_weight" in signature(compute_class_weight).parameters
-    of_class = compute_class_weight(
-        model.class_weight,
-        classes=model.classes_,
-        y=y,
-        **({"sample_weight": weight} if takes_weight else {}),
-    )
+    more = {"sample_weight": weight} if takes_weight else {}
+    of_class = compute_class_weight(model.class_weight, classes=model.classes_, y=y, **more)
     return positive, weight * of_class[positive.astype(int)]
 
 
@@ -411,9 +407,8 @@ def _extreme_block(
         memory = [(past[go_on], change[go_on]) for past, change in memory]
         v = _anderson(memory)
     for row in np.flatnonzero(expit(centre + outer) - expit(centre + inner) > tol):
-        inner[row], outer[row] = _follow_path(
-            ball, aims[row], centre[row], (inner[row], outer[row]), tol
-        )
+        known = inner[row], outer[row]
+        inner[row], outer[row] = _follow_path(ball, aims[row], centre[row], known, tol)
     return inner, outer
 
 
@@ -599,9 +594,8 @@ def gradient_scores(model: Any, samples: Samples, epsilon: float, steps: Gradien
     for sign in (-1, 1):
         taken = np.empty(len(targets))
         for block in gen_batches(len(targets), max(1, BLOCK // len(loss.rows))):
-            taken[block] = _steps_within(
-                loss, sign * targets[block], length, level, steps.score_target
-            )
+            ways = sign * targets[block]
+            taken[block] = _steps_within(loss, ways, length, level, steps.score_target)
         moved = sign * length[taken.astype(int)] * (targets**2).sum(axis=1)
         ends.append(expit(targets @ loss.coef + moved)[inverse])
     return np.stack(ends)

@@ -9,6 +9,7 @@ import copy
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any, Literal, Protocol, Self, TypeGuard, runtime_checkable
 
 import numpy as np
@@ -352,11 +353,9 @@ class TableSampler:
         for group, mechanism in groups.items():
             if makes_cells(mechanism):
                 keeps = keep_missing and not mechanism.joint
+                prepare = partial(prepare_observed, mechanism) if keeps else mechanism.prepare
                 with _naming(table.label(*group)):
-                    column = table.part(group)
-                    self._transforms[group] = (
-                        prepare_observed(mechanism, column) if keeps else mechanism.prepare(column)
-                    )
+                    self._transforms[group] = prepare(table.part(group))
 
     def draw(self, n_replicas: int, rng: np.random.Generator) -> Any:
         """Return a set's random numbers (or a foreign mechanism's copies) for each column."""
@@ -422,14 +421,10 @@ class TableSampler:
     def assemble(self, draws: Sequence[Any], n_replicas: int) -> Any:
         """Return the perturbed sets, stacked: set by set, replica by replica, row by row."""
         changed: dict[int, NDArray] = {}
-        for group, mechanism in self._groups.items():
+        for group in self._groups:
             numbers = np.concatenate([drawn[group] for drawn in draws])
             copies = self._transforms.get(group, lambda copies: copies)(numbers)
-            if _is_joint(mechanism):
-                columns = copies.reshape(-1, len(group)).T
-                changed |= dict(zip(group, columns, strict=True))
-            else:
-                changed[group[0]] = copies.reshape(-1)
+            changed |= dict(zip(group, copies.reshape(-1, len(group)).T, strict=True))
         return self.table.replicate(len(draws) * n_replicas, changed)
 
 
@@ -527,9 +522,8 @@ class _Table:
         """Return the positions of a name, an index, a list or a tuple of them, or of all (None)."""
         if columns is None:
             return list(range(self.n_features))
-        if isinstance(columns, tuple) and self.names is not None and columns in self.names:
-            return [self._position(columns)]
-        if isinstance(columns, list | tuple | np.ndarray | pd.Index):
+        is_name = isinstance(columns, tuple) and columns in (self.names or [])
+        if isinstance(columns, list | tuple | np.ndarray | pd.Index) and not is_name:
             return [self._position(column) for column in columns]
         return [self._position(columns)]
 

@@ -13,6 +13,7 @@ from importlib.resources import files
 from typing import Any
 
 from pvf import _checks as check
+from pvf.render import environment
 
 FILE = "advice.json"
 
@@ -55,14 +56,8 @@ class Advice:
         return "PVF" if self.advised.startswith("PVF") else "traditional"
 
     def __str__(self) -> str:
-        low, high = self.lead[1:]
-        unsure = "" if low > 0 else ", which may be nothing"
-        return (
-            f"With {self.cases} cases to validate on and a pool of this kind ({self.pool}), the "
-            f"study of rules advises {self.advised}: over {self.tables} data sets its choices are "
-            f"worth {self.lead[0]:+.2f} ({low:+.2f} to {high:+.2f}) more of the attainable share "
-            f"of {self.outcome} than the hold-out score's{unsure}."
-        )
+        text = environment("markdown").get_template("advice.j2").render(vars(self))
+        return " ".join(text.split())
 
 
 def kind_of_pool(models: Sequence[Any]) -> str:

@@ -484,17 +484,12 @@ class _PathPoint:
     aim: Array
     u: float
     v: Array
-    loss: float
-    gradient: Array
-    eigenvalues: Array
-    eigenvectors: Array
 
-    @classmethod
-    def at(cls, ball: RashomonBall, aim: Array, u: float, v: Array) -> _PathPoint:
+    def __post_init__(self) -> None:
         """Evaluate the loss and its derivatives at ``v``."""
-        loss, gradient, _ = ball.loss(v[None])
-        values, vectors = np.linalg.eigh(ball.hessian(v))
-        return cls(ball, aim, u, v, float(loss[0]), gradient[0], values, vectors)
+        loss, gradient, _ = self.ball.loss(self.v[None])
+        self.loss, self.gradient = float(loss[0]), gradient[0]
+        self.eigenvalues, self.eigenvectors = np.linalg.eigh(self.ball.hessian(self.v))
 
     def solve(self, right: Array) -> Array:
         """Return the inverse Hessian times ``right``, with curvatures below rounding raised."""
@@ -512,13 +507,13 @@ class _PathPoint:
             if decrement <= 1e-26 * max(1.0, point.loss) or decrement >= 0.9 * previous:
                 break
             previous = decrement
-            point = _PathPoint.at(self.ball, self.aim, self.u, point.v + step)
+            point = _PathPoint(self.ball, self.aim, self.u, point.v + step)
         return point if decrement <= 1e-12 * max(1.0, point.loss) else None
 
     def towards(self, u: float) -> _PathPoint | None:
         """Return the point of the path at another ``u``."""
         tangent = self.solve(self.aim)
-        return _PathPoint.at(self.ball, self.aim, u, self.v + (u - self.u) * tangent).corrected()
+        return _PathPoint(self.ball, self.aim, u, self.v + (u - self.u) * tangent).corrected()
 
     def bounds(self) -> tuple[float, float]:
         """Return a value that is reached within the level, and one that cannot be exceeded."""
@@ -549,7 +544,7 @@ def _follow_path(
 
 def _path_to_level(ball: RashomonBall, aim: Array) -> Iterator[_PathPoint]:
     """Give points of the path, in long strides until the level is crossed, then closing in."""
-    point = _PathPoint.at(ball, aim, 0.0, np.zeros_like(aim))
+    point = _PathPoint(ball, aim, 0.0, np.zeros_like(aim))
     reach, crossed = 1.0, np.inf
     for _ in range(1000):
         # Newton steps converge from where no logit has changed by more than about 1, and often

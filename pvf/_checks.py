@@ -357,24 +357,16 @@ def _is_masked(value: Any) -> bool:
 
 
 # Names by which `pvf.exact`, `pvf.select` and the studies import these checks one by one.
-check_array = array
 check_axes = axes
-check_broadcast = broadcast
-check_capacity = capacity
 check_choice = choice
 check_column = column
-check_finite = finite
 check_fitted = fitted
 check_integer = integer
 check_interval = interval
 check_label = label
-check_n_jobs = n_jobs
 check_number = number
-check_numeric = numeric
-check_rng = rng
 check_samples = samples
 check_scorer = scorer
 check_shape = shape
 check_table = table
-check_text = text
 check_bool = flag

@@ -45,10 +45,7 @@ from pvf.perturbation import (
 from pvf.pmv import PerturbedModelValidationResult, perturbed_model_validation, pmv_scorer
 from pvf.scorer import perturbation_scorer
 from pvf.selection import refit_by
-from pvf.validation import (
-    PerturbationValidationResult,
-    perturbation_validation,
-)
+from pvf.validation import PerturbationValidationResult, perturbation_validation
 
 __version__ = "0.1.0"
 

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 
 from pvf._checks import shown
-from pvf._types import Array, Flags, Scorer
+from pvf._types import Array, ArrayLike, Flags, NDArray, Scorer
 from pvf.metrics import count_metric
 from pvf.perturbation import TableSampler
 
@@ -61,6 +60,7 @@ class BlockScorer:
     y: NDArray
     scorer: Scorer
     params: Mapping[str, Any] = field(default_factory=dict)  # such as weights, as the scorer takes
+    given: Any = None  # the scorer as it was given, by which errors name it
 
     @cached_property
     def metric(self) -> tuple[Any, Callable[..., NDArray]] | None:

@@ -8,21 +8,17 @@ import numbers
 import reprlib
 from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn import metrics
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from pvf._types import Array, Scorer
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from pvf._types import Array, ArrayLike, Axes, NDArray, Scorer
 
 LARGEST = 2**31 - 1  # of a number of things: more could not be held
 MOST_JOBS = 2**15
@@ -30,7 +26,7 @@ _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 100
 
 
-def check_array(name: str, value: Any) -> NDArray[Any]:
+def array(name: str, value: Any) -> NDArray[Any]:
     """Return ``value`` as an array; refuse what is masked, ragged, complex or no array at all."""
     if isinstance(value, str | bytes | Mapping | Set | type) or callable(value):
         raise TypeError(f"{name} must be an array, got {shown(value)}.")
@@ -48,7 +44,7 @@ def check_array(name: str, value: Any) -> NDArray[Any]:
     return array
 
 
-def check_numeric(name: str, value: ArrayLike) -> Array:
+def numeric(name: str, value: ArrayLike) -> Array:
     """Return ``value`` as floats; refuse text, masked and complex values."""
 
     def refused() -> TypeError:
@@ -57,7 +53,7 @@ def check_numeric(name: str, value: ArrayLike) -> Array:
     if isinstance(value, bool | np.bool_):
         raise refused()
     try:
-        given = check_array(name, value)
+        given = array(name, value)
     except TypeError as error:
         raise refused() from error
     cells = given.flat if given.dtype == object else ()
@@ -69,15 +65,15 @@ def check_numeric(name: str, value: ArrayLike) -> Array:
         raise refused() from error
 
 
-def check_finite(name: str, value: ArrayLike) -> Array:
+def finite(name: str, value: ArrayLike) -> Array:
     """Return ``value`` as floats; refuse NaN and infinity too."""
-    array = check_numeric(name, value)
+    array = numeric(name, value)
     if not np.isfinite(array).all():
         raise ValueError(f"{name} must be finite, got {array[~np.isfinite(array)].flat[0]}.")
     return array
 
 
-def check_shape(name: str, array: NDArray[Any], shape: tuple[int, ...], as_in: str = "") -> None:
+def shape(name: str, array: NDArray[Any], shape: tuple[int, ...], as_in: str = "") -> None:
     """Refuse an array of another shape; -1 stands for any length of 1 or more."""
     fits = len(shape) == array.ndim and all(
         n == want or (want == -1 and n) for n, want in zip(array.shape, shape, strict=True)
@@ -88,11 +84,11 @@ def check_shape(name: str, array: NDArray[Any], shape: tuple[int, ...], as_in: s
         raise ValueError(f"{name} must have shape {wanted}{source}, got {array.shape}.")
 
 
-def check_interval(
+def interval(
     name: str, value: ArrayLike, low: float, high: float, *, left_open: bool = False
 ) -> Array:
     """Return ``value`` as floats that all lie in [low, high], or (low, high]."""
-    array = check_finite(name, value)
+    array = finite(name, value)
     outside = (array <= low if left_open else array < low) | (array > high)
     if outside.any():
         bracket = "(" if left_open else "["
@@ -102,12 +98,12 @@ def check_interval(
     return array
 
 
-def check_capacity(capacity: ArrayLike) -> Array:
+def capacity(capacity: ArrayLike) -> Array:
     """Return the capacity γ, a share in (0, 1]."""
-    return check_interval("capacity", capacity, 0, 1, left_open=True)
+    return interval("capacity", capacity, 0, 1, left_open=True)
 
 
-def check_number(
+def number(
     name: str,
     value: Any,
     low: float,
@@ -134,7 +130,12 @@ def check_number(
     return number
 
 
-def check_broadcast(**arguments: Array) -> tuple[Array, ...]:
+def fraction(name: str, value: Any) -> float:
+    """Return a number above 0 and below 1."""
+    return number(name, value, 0, 1, left_open=True, right_open=True)
+
+
+def broadcast(**arguments: Array) -> tuple[Array, ...]:
     """Return the arguments broadcast against each other."""
     try:
         return np.broadcast_arrays(*arguments.values())
@@ -143,9 +144,14 @@ def check_broadcast(**arguments: Array) -> tuple[Array, ...]:
         raise ValueError(f"The shapes must broadcast against each other, got {shapes}.") from error
 
 
-def check_integer(name: str, value: Any, low: int, high: int | None = LARGEST) -> int:
+def is_whole(value: Any) -> bool:
+    """Tell a whole number, which True and False are not."""
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+
+
+def integer(name: str, value: Any, low: int, high: int | None = LARGEST) -> int:
     """Return one whole number in [low, high]; ``high=None`` is for seeds, which have no end."""
-    if not isinstance(value, numbers.Integral) or isinstance(value, bool | np.bool_):
+    if not is_whole(value):
         raise TypeError(f"{name} must be a whole number, got {shown(value)}.")
     number = int(value)
     if number < low:
@@ -155,56 +161,55 @@ def check_integer(name: str, value: Any, low: int, high: int | None = LARGEST) -
     return number
 
 
-def check_bool(name: str, value: Any) -> bool:
-    """Return True or False; what merely counts as one of them is more often a slip."""
-    if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False, got {shown(value)}.")
-    return bool(value)
-
-
-def check_text(name: str, value: Any) -> str | None:
-    """Return a text, or None."""
-    if value is not None and not isinstance(value, str):
-        raise TypeError(f"{name} must be a text or None, got {shown(value)}.")
+def kind(name: str, value: Any, kinds: Any, takes: str) -> Any:
+    """Return what is of some types; refuse all else, and say in words what is taken."""
+    if not isinstance(value, kinds):
+        raise TypeError(f"{name} must {takes}, got {shown(value)}.")
     return value
 
 
-def check_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+def flag(name: str, value: Any) -> bool:
+    """Return True or False; what merely counts as one of them is more often a slip."""
+    return bool(kind(name, value, bool | np.bool_, "be True or False"))
+
+
+def text(name: str, value: Any) -> str | None:
+    """Return a text, or None."""
+    return kind(name, value, str | None, "be a text or None")
+
+
+def choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
     """Return one of a few texts."""
     if not isinstance(value, str) or value not in choices:
         raise ValueError(f"{name} must be one of {choices}, got {shown(value)}.")
     return value
 
 
-def check_n_jobs(n_jobs: Any) -> int | None:
+def n_jobs(n_jobs: Any) -> int | None:
     """Return a number of workers as joblib takes it."""
     if n_jobs is None:
         return None
-    number = check_integer("n_jobs", n_jobs, -LARGEST, MOST_JOBS)
+    number = integer("n_jobs", n_jobs, -LARGEST, MOST_JOBS)
     if number == 0:
         raise ValueError("n_jobs must be None or a whole number other than 0, got 0.")
     return number
 
 
-def check_rng(rng: Any) -> np.random.Generator:
+def rng(rng: Any) -> np.random.Generator:
     """Return a generator, which nothing stands in for."""
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng must be a numpy Generator, got {shown(rng)}.")
-    return rng
+    return kind("rng", rng, np.random.Generator, "be a numpy Generator")
 
 
-def check_axes(ax: Any) -> Axes | None:
+def axes(ax: Any) -> Axes | None:
     """Return Matplotlib axes, or None."""
     if ax is None:
         return None
     from matplotlib.axes import Axes  # noqa: PLC0415  loaded when something is drawn
 
-    if not isinstance(ax, Axes):
-        raise TypeError(f"ax must be Matplotlib axes or None, got {shown(ax)}.")
-    return ax
+    return kind("ax", ax, Axes, "be Matplotlib axes or None")
 
 
-def check_label(name: str, value: Any) -> Any:
+def label(name: str, value: Any) -> Any:
     """Return what can name a class: a text, a number, or another single value."""
     is_label = isinstance(value, str | bytes | numbers.Real | np.generic | dt.date)
     if not is_label or isinstance(value, complex | np.complex64) or bool(pd.isna(value)):
@@ -212,35 +217,35 @@ def check_label(name: str, value: Any) -> Any:
     return value
 
 
-def check_column(name: str, value: Any) -> NDArray[Any]:
+def column(name: str, value: Any) -> NDArray[Any]:
     """Return one column with at least one value, none of them missing."""
-    array = check_array(name, value)
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
-    if array.ndim != 1:
+    values = array(name, value)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1:
         raise ValueError(
             f"{name} must be one column (one-dimensional), got "
-            f"{f'shape {array.shape}' if array.ndim else shown(value)}."
+            f"{f'shape {values.shape}' if values.ndim else shown(value)}."
         )
-    if len(array) == 0:
+    if len(values) == 0:
         raise ValueError(f"{name} is empty: it takes at least one value.")
-    missing = pd.isna(array)
+    missing = pd.isna(values)
     if missing.any():
         raise ValueError(f"{name} must have no missing values, got {int(missing.sum())}.")
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ValueError(f"{name} must be finite, got infinite values.")
-    if array.dtype == object:
-        kinds = {"str" if isinstance(cell, str) else type(cell).__name__ for cell in array}
-        if len(kinds) > 1 and not all(isinstance(cell, numbers.Real) for cell in array):
+    if values.dtype == object:
+        kinds = {"str" if isinstance(cell, str) else type(cell).__name__ for cell in values}
+        if len(kinds) > 1 and not all(isinstance(cell, numbers.Real) for cell in values):
             raise ValueError(f"{name} must hold labels of one type, got {sorted(kinds)}.")
-        check_label(name, array[0])
-    return array
+        label(name, values[0])
+    return values
 
 
-def check_table(name: str, value: Any) -> Any:
+def table(name: str, value: Any) -> Any:
     """Return a frame as it is, and anything else as a two-dimensional array with cells in it."""
     if isinstance(value, pd.DataFrame):
-        table, given = value, value.select_dtypes("complex").columns.tolist()
+        cells, given = value, value.select_dtypes("complex").columns.tolist()
         if given:
             raise TypeError(f"{name} must not be complex, got the columns {given}.")
         if any(isinstance(dtype, pd.SparseDtype) for dtype in value.dtypes):
@@ -248,8 +253,6 @@ def check_table(name: str, value: Any) -> Any:
                 f"{name} must be a dense table, got sparse columns: pass {name}.sparse.to_dense()."
             )
     else:
-        if _is_masked(value):
-            raise ValueError(f"{name} must not be missing, got masked values.")
         if sparse.issparse(value):
             raise ValueError(f"{_no_table(name, value, value.ndim)} Pass {name}.toarray().")
         if hasattr(value, "to_pandas"):  # polars, pyarrow: their names and types would be lost
@@ -257,14 +260,14 @@ def check_table(name: str, value: Any) -> Any:
                 f"{name} must be a pandas frame or an array, got {type(value).__module__}."
                 f"{type(value).__name__}: pass {name}.to_pandas()."
             )
-        table = check_array(name, value)
-    if table.ndim != 2:
-        raise ValueError(_no_table(name, value, table.ndim))
-    if 0 in table.shape:
+        cells = array(name, value)
+    if cells.ndim != 2:
+        raise ValueError(_no_table(name, value, cells.ndim))
+    if 0 in cells.shape:
         raise ValueError(
-            f"{name} must have at least one row and one column, got shape {table.shape}."
+            f"{name} must have at least one row and one column, got shape {cells.shape}."
         )
-    return table
+    return cells
 
 
 def _no_table(name: str, value: Any, n_dimensions: int) -> str:
@@ -274,12 +277,11 @@ def _no_table(name: str, value: Any, n_dimensions: int) -> str:
     )
 
 
-def check_samples(name: str, value: Any, n_samples: int | None = None, other: str = "y") -> Any:
+def samples(name: str, value: Any, n_samples: int | None = None, other: str = "y") -> Any:
     """Return samples of any kind that a model may take, as many as there are labels, if any."""
-    if not (isinstance(value, pd.DataFrame) or sparse.issparse(value)):
-        array = check_array(name, value)
-        if array.ndim == 0:
-            raise TypeError(f"{name} must hold samples, got {shown(value)}.")
+    is_table = isinstance(value, pd.DataFrame) or sparse.issparse(value)
+    if not is_table and array(name, value).ndim == 0:
+        raise TypeError(f"{name} must hold samples, got {shown(value)}.")
     n_rows = value.shape[0] if hasattr(value, "shape") else len(value)
     if n_samples is not None and n_rows != n_samples:
         raise ValueError(
@@ -288,7 +290,7 @@ def check_samples(name: str, value: Any, n_samples: int | None = None, other: st
     return value
 
 
-def check_scorer(scoring: Any) -> Scorer:
+def scorer(scoring: Any) -> Scorer:
     """Return a scorer; a metric, whose arguments are others, is told apart."""
     if isinstance(scoring, str):
         try:
@@ -313,7 +315,7 @@ def check_scorer(scoring: Any) -> Scorer:
     return cast("Scorer", scoring)
 
 
-def check_fitted(name: str, model: Any) -> None:
+def fitted(name: str, model: Any) -> None:
     """Refuse what does not predict, or is not fitted."""
     if isinstance(model, type) or not hasattr(model, "predict"):
         raise TypeError(f"{name} must be an estimator with predict, got {shown(model)}.")
@@ -352,3 +354,19 @@ def _is_masked(value: Any) -> bool:
         return any(_is_masked(part) for part in value if isinstance(part, nested))
     # pandas' nullable arrays have a mask too, and np.ma takes it for one of its own
     return isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
+
+
+# Names by which `pvf.exact`, `pvf.select` and the studies import these checks one by one.
+check_axes = axes
+check_choice = choice
+check_column = column
+check_fitted = fitted
+check_integer = integer
+check_interval = interval
+check_label = label
+check_number = number
+check_samples = samples
+check_scorer = scorer
+check_shape = shape
+check_table = table
+check_bool = flag

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.multiclass import type_of_target
 
-from pvf._checks import check_column, check_interval, check_label, check_shape
+from pvf import _checks as check
 from pvf._ranks import captured, check_scores, levels_of
-from pvf._types import Array, Flags
+from pvf._types import Array, ArrayLike, Flags, NDArray
 
 
 class DefaultPosLabel(int):
@@ -52,19 +51,18 @@ class People:
 
 
 def check_people(
-    y_true: ArrayLike,
-    y_pred: Any,
-    y_score: Any,
-    pos_label: Any = POS_LABEL,
-    sample_weight: ArrayLike | None = None,
-    values: Any = None,
+    y_true: Any, y_pred: Any, y_score: Any, pos_label: Any, sample_weight: Any, values: Any = None
 ) -> People:
     """Return people as they are given: by labels, or by scores."""
     if (y_pred is None) == (y_score is None):
         got = "neither" if y_pred is None else "both"
         raise ValueError(f"y_pred (labels) or y_score (ranks) must be given, got {got}.")
     if isinstance(values, dict):
-        return _check_classes(y_true, y_pred, y_score, pos_label, sample_weight, values)
+        if not isinstance(pos_label, DefaultPosLabel):
+            raise ValueError(
+                f"pos_label must be left out where values has classes, got {pos_label!r}."
+            )
+        return _check_classes(y_true, y_pred, y_score, sample_weight, values)
     flagged = None
     if y_score is None:
         true, flagged = _check_labels(y_true, y_pred, pos_label)
@@ -76,27 +74,20 @@ def check_people(
     weight = check_weights(sample_weight, len(true))
     value = true.astype(np.float64)
     if values is not None:
-        column = check_interval("values", values, 0, np.inf)
-        check_shape("values", column, (len(true),))
+        column = check.interval("values", values, 0, np.inf)
+        check.shape("values", column, (len(true),))
         value *= column
     return People(true, weight, value, score, flagged if values is None else None, values is None)
 
 
 def _check_classes(
-    y_true: ArrayLike,
-    y_pred: Any,
-    y_score: Any,
-    pos_label: Any,
-    sample_weight: ArrayLike | None,
-    values: dict[Any, Any],
+    y_true: Any, y_pred: Any, y_score: Any, sample_weight: Any, values: dict[Any, Any]
 ) -> People:
     """Return people of two or more classes, of which each is worth something."""
-    if not isinstance(pos_label, DefaultPosLabel):
-        raise ValueError(f"pos_label must be left out where values has classes, got {pos_label!r}.")
     for label in values:
-        check_label("values", label)
-    worth = check_interval("values", list(values.values()), 0, np.inf)
-    check_shape("values", worth, (-1,))
+        check.label("values", label)
+    worth = check.interval("values", list(values.values()), 0, np.inf)
+    check.shape("values", worth, (-1,))
     table = dict(zip(values, worth.tolist(), strict=True))
 
     def of_classes(name: str, labels: ArrayLike) -> Array:
@@ -109,11 +100,11 @@ def _check_classes(
     value = of_classes("y_true", y_true)
     if y_pred is not None:
         score = of_classes("y_pred", y_pred)
-        check_shape("y_pred", score, value.shape, as_in="y_true")
+        check.shape("y_pred", score, value.shape, as_in="y_true")
     elif np.ndim(y_score) == 2 and np.shape(y_score)[1] > 1:
         expected = (len(value), len(table))
-        chances = check_interval("y_score", y_score, 0, 1)
-        check_shape("y_score", chances, expected, as_in="values")
+        chances = check.interval("y_score", y_score, 0, 1)
+        check.shape("y_score", chances, expected, as_in="values")
         score = chances @ np.array([table[label] for label in sorted(table)])
     else:
         score = check_scores("y_score", y_score, len(value))
@@ -123,7 +114,7 @@ def _check_classes(
 
 def _check_labels(y_true: ArrayLike, y_pred: Any, pos_label: Any) -> tuple[Flags, Flags]:
     """Truth and prediction as booleans."""
-    check_label("pos_label", pos_label)
+    check.label("pos_label", pos_label)
     true, pred = label_column("y_true", y_true), label_column("y_pred", y_pred)
     if len(true) != len(pred):
         raise ValueError(
@@ -139,7 +130,7 @@ def _check_labels(y_true: ArrayLike, y_pred: Any, pos_label: Any) -> tuple[Flags
 
 def _cases(true: NDArray, labels: list[Any], pos_label: Any, source: str) -> Flags:
     """Tell who is a case."""
-    check_label("pos_label", pos_label)
+    check.label("pos_label", pos_label)
     if len(labels) > 2:
         raise ValueError(f"{source} must hold two classes, got {len(labels)}: {labels}.")
     if pos_label not in labels and len(labels) == 2:
@@ -158,8 +149,8 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array:
     """One weight a sample: 1 where none are given."""
     if sample_weight is None:
         return np.ones(n_samples)
-    weight = check_interval("sample_weight", sample_weight, 0, np.inf)
-    check_shape("sample_weight", weight, (n_samples,), as_in="y")
+    weight = check.interval("sample_weight", sample_weight, 0, np.inf)
+    check.shape("sample_weight", weight, (n_samples,), as_in="y")
     if not weight.any():
         raise ValueError("sample_weight must be above 0 for one sample at least, got zeros.")
     return weight
@@ -167,7 +158,7 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array:
 
 def label_column(name: str, labels: ArrayLike) -> NDArray:
     """One column of class labels, without missing values."""
-    column = check_column(name, labels)
+    column = check.column(name, labels)
     if column.dtype.kind in "OT":  # an object array hides what it holds; pandas finds out
         column = pd.Series(column, dtype=object).infer_objects().to_numpy()
     if type_of_target(column, input_name=name).startswith("continuous"):

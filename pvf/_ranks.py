@@ -6,17 +6,10 @@ import numbers
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from pvf._checks import (
-    check_capacity,
-    check_choice,
-    check_interval,
-    check_number,
-    check_numeric,
-    shown,
-)
-from pvf._types import Array, Indices
+from pvf import _checks as check
+from pvf._checks import shown
+from pvf._types import Array, ArrayLike, Indices
 
 Unit = Literal["share", "places"] | None
 
@@ -32,15 +25,15 @@ def scalar_or_array(value: Array) -> Array | float:
 def check_unit(unit: Any) -> None:
     """Refuse what is no unit of capacity."""
     if unit is not None:
-        check_choice("capacity_unit", unit, ("share", "places"))
+        check.choice("capacity_unit", unit, ("share", "places"))
 
 
 def check_room(capacity: ArrayLike, unit: Unit = None) -> tuple[Array, bool]:
     """Return a capacity, and whether it counts places rather than being a share in (0, 1]."""
     check_unit(unit)
     if unit == "places":
-        return check_interval("capacity", capacity, 0, np.inf, left_open=True), True
-    given = check_numeric("capacity", capacity)
+        return check.interval("capacity", capacity, 0, np.inf, left_open=True), True
+    given = check.numeric("capacity", capacity)
     whole = _are_whole(capacity)
     if unit is None and whole and given.size:
         if (given == 1).any():
@@ -49,15 +42,15 @@ def check_room(capacity: ArrayLike, unit: Unit = None) -> tuple[Array, bool]:
                 "share, or pass capacity_unit='share' or 'places'."
             )
         if (given >= 2).all():
-            return check_interval("capacity", capacity, 2, np.inf), True
-    return check_capacity(capacity), False
+            return check.interval("capacity", capacity, 2, np.inf), True
+    return check.capacity(capacity), False
 
 
 def check_one_room(capacity: Any, unit: Unit = None) -> tuple[Array, bool]:
     """Return one capacity, and whether it counts places."""
     check_unit(unit)
     is_share = unit == "share" or not (unit == "places" or isinstance(capacity, numbers.Integral))
-    check_number("capacity", capacity, 0, 1 if is_share else np.inf, left_open=True)
+    check.number("capacity", capacity, 0, 1 if is_share else np.inf, left_open=True)
     return check_room(capacity, unit)
 
 
@@ -86,7 +79,7 @@ def share_of(room: tuple[Array, bool], population: float | Array) -> Array:
 
 def check_scores(name: str, scores: ArrayLike, n_samples: int) -> Array:
     """Return one score a person; infinite ones are the highest or the lowest."""
-    array = check_numeric(name, scores)
+    array = check.numeric(name, scores)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim == 2 and array.shape[1] > 1:
@@ -94,10 +87,7 @@ def check_scores(name: str, scores: ArrayLike, n_samples: int) -> Array:
             f"{name} must hold one score a person, shape ({n_samples},), got {array.shape}: of "
             "predict_proba take the column of the case."
         )
-    if array.shape != (n_samples,):
-        raise ValueError(
-            f"{name} must have shape ({n_samples},) as y_true says, got {array.shape}."
-        )
+    check.shape(name, array, (n_samples,), as_in="y_true")
     if np.isnan(array).any():
         raise ValueError(f"{name} must have no missing values, got {int(np.isnan(array).sum())}.")
     return array

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn import config_context
 
 from pvf._blocks import Replay, rows_of
-from pvf._types import Array, Flags, Indices, Scorer
+from pvf._types import Array, Flags, NDArray, Scorer
 from pvf.intervals import percentiles
 
 
@@ -38,14 +37,25 @@ def plausible_scores(
     ``from_counts`` is the case label and the score as a function of counts, where it is one; any
     other score is that of resamples of the rows, within each class or of all together.
     """
-    if from_counts is None:
-        parts = [np.flatnonzero(y == label) for label in np.unique(y)] if by_class else []
-        return _resampled(models, X, y, scorer, parts or [np.arange(len(y))], n_draws, rng)
-    label, function = from_counts
-    is_case = y == label
-    flagged = np.array([np.asarray(model.predict(X)) == label for model in models])
-    tp, fp = (_jeffreys_draws(flagged[:, part], n_draws, rng) for part in (is_case, ~is_case))
-    return function(tp, fp, int(is_case.sum()), int((~is_case).sum()))
+    if from_counts is not None:
+        label, function = from_counts
+        is_case = y == label
+        flagged = np.array([np.asarray(model.predict(X)) == label for model in models])
+        tp, fp = (_jeffreys_draws(flagged[:, part], n_draws, rng) for part in (is_case, ~is_case))
+        return function(tp, fp, int(is_case.sum()), int((~is_case).sum()))
+    parts = [np.flatnonzero(y == label) for label in np.unique(y)] if by_class else []
+    X = X if isinstance(X, pd.DataFrame) else np.asarray(X)
+    replays = [Replay(model, X) for model in models]
+    scores = np.empty((len(models), n_draws))
+    with config_context(assume_finite=True, skip_parameter_validation=True):  # checked before
+        for b in range(n_draws):
+            rows = [rng.choice(part, len(part)) for part in parts or [np.arange(len(y))]]
+            drawn = np.concatenate(rows)
+            X_drawn = rows_of(X, drawn)
+            for q, replay in enumerate(replays):
+                replay.part, replay.rows = X_drawn, drawn
+                scores[q, b] = scorer(replay, X_drawn, y[drawn])
+    return scores
 
 
 def _jeffreys_draws(flagged: Flags, n_draws: int, rng: np.random.Generator) -> Array:
@@ -61,26 +71,3 @@ def _jeffreys_draws(flagged: Flags, n_draws: int, rng: np.random.Generator) -> A
     sizes = np.bincount(code @ flagged, minlength=len(patterns))
     shares = rng.dirichlet(sizes + 1 / len(patterns), size=n_draws)
     return n_samples * (shares @ patterns).T
-
-
-def _resampled(
-    models: Sequence[Any],
-    X: Any,
-    y: NDArray[Any],
-    scorer: Scorer,
-    parts: Sequence[Indices],
-    n_draws: int,
-    rng: np.random.Generator,
-) -> Array:
-    """Return scores on bootstrap resamples of the rows within each part."""
-    X = X if isinstance(X, pd.DataFrame) else np.asarray(X)
-    replays = [Replay(model, X) for model in models]
-    scores = np.empty((len(models), n_draws))
-    with config_context(assume_finite=True, skip_parameter_validation=True):  # checked before
-        for b in range(n_draws):
-            rows = np.concatenate([rng.choice(part, len(part)) for part in parts])
-            X_drawn = rows_of(X, rows)
-            for q, replay in enumerate(replays):
-                replay.part, replay.rows = X_drawn, rows
-                scores[q, b] = scorer(replay, X_drawn, y[rows])
-    return scores

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
 
-from pvf._checks import check_integer, shown
+from pvf import _checks as check
+from pvf._checks import shown
 
 Seed = int | np.random.SeedSequence | np.random.Generator | np.random.RandomState | None
 
@@ -21,12 +21,12 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
         return np.random.SeedSequence(int.from_bytes(random_state.bytes(16), "little"))
     if random_state is None:
         return np.random.SeedSequence()
-    if not isinstance(random_state, numbers.Integral) or isinstance(random_state, bool | np.bool_):
+    if not check.is_whole(random_state):
         raise TypeError(
             "random_state must be a whole number, a SeedSequence, a Generator, a RandomState or "
             f"None, got {shown(random_state)}."
         )
-    return np.random.SeedSequence(check_integer("random_state", random_state, 0, None))
+    return np.random.SeedSequence(check.integer("random_state", random_state, 0, None))
 
 
 def child_seed(seed: np.random.SeedSequence, *key: int) -> np.random.SeedSequence:
@@ -46,9 +46,8 @@ def scorer_seed(random_state: Any) -> int | np.random.SeedSequence:
             "random_state must be a whole number, a SeedSequence, a Generator or a RandomState, so "
             "that all candidates meet the same noise, got None."
         )
-    is_number = isinstance(random_state, numbers.Integral) and not isinstance(random_state, bool)
     seed = seed_sequence(random_state)
-    return int(random_state) if is_number else seed
+    return int(random_state) if check.is_whole(random_state) else seed
 
 
 def generator_of(random_state: Any) -> np.random.Generator:

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
-from pvf._checks import check_bool
+from pvf import _checks as check
 
 
 class Settings:
@@ -30,7 +30,7 @@ class Settings:
         -------
         dict
         """
-        check_bool("deep", deep)
+        check.flag("deep", deep)
         params = inspect.signature(type(self)).parameters
         found = {name: getattr(self, name, None) for name in params}
         if deep:

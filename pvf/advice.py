@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-from pvf._checks import check_choice, check_number
+from pvf import _checks as check
+from pvf.render import environment
 
 FILE = "advice.json"
 
@@ -55,14 +56,8 @@ class Advice:
         return "PVF" if self.advised.startswith("PVF") else "traditional"
 
     def __str__(self) -> str:
-        low, high = self.lead[1:]
-        unsure = "" if low > 0 else ", which may be nothing"
-        return (
-            f"With {self.cases} cases to validate on and a pool of this kind ({self.pool}), the "
-            f"study of rules advises {self.advised}: over {self.tables} data sets its choices are "
-            f"worth {self.lead[0]:+.2f} ({low:+.2f} to {high:+.2f}) more of the attainable share "
-            f"of {self.outcome} than the hold-out score's{unsure}."
-        )
+        text = environment("markdown").get_template("advice.j2").render(vars(self))
+        return " ".join(text.split())
 
 
 def kind_of_pool(models: Sequence[Any]) -> str:
@@ -93,9 +88,9 @@ def advice(pool: str, capacity: float, n_cases: float) -> Advice:
     >>> advice("trees", 0.12, 5).advised
     'PVF, σ = 0.3'
     """
-    check_choice("pool", pool, ("trees", "logistic", "mixed"))
-    capacity = check_number("capacity", capacity, 0, 1, left_open=True)
-    n_cases = check_number("n_cases", n_cases, 0)
+    check.choice("pool", pool, ("trees", "logistic", "mixed"))
+    capacity = check.number("capacity", capacity, 0, 1, left_open=True)
+    n_cases = check.number("n_cases", n_cases, 0)
     lines = json.loads((files("pvf") / "templates" / FILE).read_text(encoding="utf-8"))
     lines = [
         line

@@ -9,35 +9,24 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from types import NoneType
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.utils import resample
 from tqdm import tqdm
 
+from pvf import _checks as check
 from pvf._blocks import rows_of
-from pvf._checks import (
-    check_bool,
-    check_finite,
-    check_integer,
-    check_n_jobs,
-    check_number,
-    check_scorer,
-    check_table,
-    shown,
-)
+from pvf._checks import shown
 from pvf._seeds import Seed, child_seed, plain_seed, seed_sequence
 from pvf._text import shortened
-from pvf._types import Array, Flags, Indices
-from pvf.intervals import check_confidence
+from pvf._types import Array, ArrayLike, Flags, Indices, NDArray
 from pvf.model_card import ModelCard, model_card
 from pvf.multiplicity import ambiguity, capacity_lists, discrepancy, multiplicity_table
 from pvf.perturbation import Perturbation, fitted_perturbation
@@ -98,14 +87,12 @@ class AuditResult:
 
     def __post_init__(self) -> None:
         """Check the parts, which `audit` makes."""
-        kinds: dict[str, Any] = dict.fromkeys((f.name for f in fields(self)), (pd.DataFrame,))
-        kinds |= {"validation": (PerturbationValidationResult,), "card": (ModelCard,)}
-        kinds |= {"multiplicity": (pd.DataFrame, NoneType), "summary": (dict,)}
+        frames = ("ranking", "differences", "choices", "factors", "multiplicity")
+        kinds: dict[str, type] = dict.fromkeys(frames, pd.DataFrame)
+        kinds |= {"validation": PerturbationValidationResult, "card": ModelCard, "summary": dict}
         for name, kind in kinds.items():
-            if not isinstance(getattr(self, name), kind):
-                raise TypeError(
-                    f"{name} must be a {kind[0].__name__}, got {shown(getattr(self, name))}."
-                )
+            taken = kind | None if name == "multiplicity" else kind
+            check.kind(name, getattr(self, name), taken, f"be a {kind.__name__}")
 
     @property
     def best_name(self) -> str:
@@ -147,9 +134,8 @@ class AuditResult:
             more.append(f"{who} {found['ambiguity']:.0%} of the samples")
         best, n = shortened(self.best_name, 60), found["n_tied"]
         tied = f", tied with {n - 1} more" if n > 1 else ""
-        return f"AuditResult of {found['n_models']} models: {best!r} is selected{tied}; " + (
-            ", ".join(more)
-        )
+        chosen = f"AuditResult of {found['n_models']} models: {best!r} is selected{tied}"
+        return f"{chosen}; {', '.join(more)}"
 
     def _tables(self, most: int) -> dict[str, pd.DataFrame]:
         """Return what fits a screen, to three digits."""
@@ -272,13 +258,13 @@ def audit(
     """
     pool = _pool(models)
     labels = check_validation_data(X, y)
-    X = check_table("X", X)
+    X = check.table("X", X)
     strengths = _strengths(perturbation, factors, X)
-    check_confidence(confidence)
+    check.fraction("confidence", confidence)
     if epsilon is not None:
-        check_number("epsilon", epsilon, 0)
+        check.number("epsilon", epsilon, 0)
     if capacity is not None:
-        check_number("capacity", capacity, 0, 1, left_open=True)
+        check.number("capacity", capacity, 0, 1, left_open=True)
     of_card = {"scoring": scoring, "epsilon": epsilon, "capacity": capacity}
     seed = seed_sequence(random_state)
     if splits is None:
@@ -291,8 +277,8 @@ def audit(
         delayed(_one_choice)(pool, X, labels, part, strengths, settings, child_seed(seed, 2, place))
         for place, part in enumerate(rows)
     )
-    silent = not check_bool("progress", progress)
-    run = Parallel(n_jobs=check_n_jobs(n_jobs), return_as="generator")(tasks)
+    silent = not check.flag("progress", progress)
+    run = Parallel(n_jobs=check.n_jobs(n_jobs), return_as="generator")(tasks)
     found = list(tqdm(run, total=len(rows), desc="splits and bootstraps", disable=silent))
     fitted = {name: clone(model).fit(X, labels) for name, model in pool.items()}
     return _put_together(found, parts, fitted, X, labels, aggregate, confidence, seed, of_card)
@@ -550,9 +536,9 @@ def resampled_interval(
     >>> low.round(2), high.round(2)
     (array([-0.19]), array([0.59]))
     """
-    differences = check_finite("differences", differences)
-    check_number("ratio", ratio, 0)
-    check_confidence(confidence)
+    differences = check.finite("differences", differences)
+    check.number("ratio", ratio, 0)
+    check.fraction("confidence", confidence)
     n, mean = len(differences), differences.mean(axis=0)
     if n < 2:
         return np.full_like(mean, np.nan), np.full_like(mean, np.nan)
@@ -578,20 +564,18 @@ def _of_one(
 ) -> dict[str, Any]:
     """Return the settings of PVF on one split, which has its share of the perturbed sets."""
     return {
-        "scoring": check_scorer(scoring),
-        "n_sets": -(-check_integer("n_sets", n_sets, 1) // n_parts),
-        "n_replicas": check_integer("n_replicas", n_replicas, 1),
-        "aggregate": check_number("aggregate", aggregate, 0, 1),
+        "scoring": check.scorer(scoring),
+        "n_sets": -(-check.integer("n_sets", n_sets, 1) // n_parts),
+        "n_replicas": check.integer("n_replicas", n_replicas, 1),
+        "aggregate": check.number("aggregate", aggregate, 0, 1),
     }
 
 
 def _random_splits(
     y: NDArray[Any], n_splits: Any, validation_share: Any, seed: np.random.SeedSequence
 ) -> list[Rows]:
-    check_integer("n_splits", n_splits, 2)
-    share = check_number(
-        "validation_share", validation_share, 0, 1, left_open=True, right_open=True
-    )
+    check.integer("n_splits", n_splits, 2)
+    share = check.fraction("validation_share", validation_share)
     state = int(child_seed(seed, 0).generate_state(1)[0])
     splitter = StratifiedShuffleSplit(n_splits, test_size=share, random_state=state)
     return list(splitter.split(np.zeros(len(y)), y))
@@ -604,7 +588,7 @@ def _given_splits(splits: Any, n_rows: int) -> list[Rows]:
     for pair in splits:
         if not isinstance(pair, list | tuple) or len(pair) != 2:
             raise TypeError(f"splits must hold pairs of row numbers, got {shown(pair)}.")
-        train, validation = (check_finite("splits", part) for part in pair)
+        train, validation = (check.finite("splits", part) for part in pair)
         if any(part.ndim != 1 or not part.size for part in (train, validation)):
             raise ValueError(f"splits must hold two lists of row numbers each, got {shown(pair)}.")
         numbers = np.concatenate([np.unique(train), validation])
@@ -617,7 +601,7 @@ def _given_splits(splits: Any, n_rows: int) -> list[Rows]:
 
 
 def _bootstraps(y: NDArray[Any], n_bootstraps: int, seed: np.random.SeedSequence) -> list[Rows]:
-    n_bootstraps = check_integer("n_bootstraps", n_bootstraps, 0)
+    check.integer("n_bootstraps", n_bootstraps, 0)
     return [_bootstrap(y, child_seed(seed, 1, b)) for b in range(n_bootstraps)]
 
 
@@ -638,7 +622,7 @@ def _strengths(perturbation: Any, factors: Any, X: Any) -> dict[float, Any]:
     """Return the perturbation at each strength, 1 among them, fitted."""
     if isinstance(factors, str | bytes | Mapping) or not isinstance(factors, Iterable):
         raise TypeError(f"factors must be a sequence of numbers, got {shown(factors)}.")
-    numbers = {check_number("factors", factor, 0) for factor in factors} | {1.0}
+    numbers = {check.number("factors", factor, 0) for factor in factors} | {1.0}
     others = numbers - {1.0}
     if others and not isinstance(perturbation, Perturbation):
         raise TypeError(

@@ -10,11 +10,11 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import NotFittedError
 
-from pvf._checks import check_finite, check_interval, check_number, shown
-from pvf._types import Array, Indices
+from pvf import _checks as check
+from pvf._checks import shown
+from pvf._types import Array, ArrayLike, Indices, NDArray
 from pvf.mechanisms import (
     ChanceChange,
     UnchangeableError,
@@ -202,7 +202,7 @@ class OrdinalShift(_CategoryChange):
     def __post_init__(self) -> None:
         """Check the arguments."""
         super().__post_init__()
-        check_number("decay", self.decay, 0)
+        check.number("decay", self.decay, 0)
         _check_order(self.order, self.values)
 
     def __repr__(self) -> str:
@@ -223,7 +223,7 @@ class OrdinalShift(_CategoryChange):
     def _leaving_probabilities(self) -> Array:
         positions = np.arange(len(self.levels_), dtype=float)
         if self.values is not None:
-            positions = check_finite("values", self.values)
+            positions = check.finite("values", self.values)
             if positions.shape != (len(self.levels_),):
                 raise ValueError(
                     f"values must be one number for each of the {len(self.levels_)} levels "
@@ -265,7 +265,7 @@ class Misclassification(_CategoryChange):
     def __init__(self, matrix: Any, levels: Sequence[Any] | None = None) -> None:
         self.matrix, self.levels = matrix, levels
         names, moves = _named_matrix(matrix, levels)
-        check_interval("matrix", moves, 0, 1)
+        check.interval("matrix", moves, 0, 1)
         sums = moves.sum(axis=1)
         if not np.allclose(sums, 1, rtol=0, atol=1e-9):
             worst = int(np.abs(sums - 1).argmax())
@@ -279,7 +279,7 @@ class Misclassification(_CategoryChange):
 
     def scaled(self, factor: float) -> Self:
         """Return a new mechanism that errs ``factor`` times as often, at most always."""
-        check_number("factor", factor, 0)
+        check.number("factor", factor, 0)
         wrong = factor * self._moves * ~np.eye(len(self._moves), dtype=bool)
         wrong /= np.maximum(wrong.sum(axis=1, keepdims=True), 1)
         right = 1 - wrong.sum(axis=1)
@@ -313,9 +313,8 @@ def _named_matrix(matrix: Any, levels: Any) -> tuple[pd.Index, Array]:
         raise ValueError(f"matrix gives no probabilities for what is truly {unknown[0]!r}.")
     if names.has_duplicates or pd.isna(names).any():
         raise ValueError(f"matrix must name each level once, none missing, got {list(names)}.")
-    table = check_finite("matrix", moves)
-    if table.shape != (len(names), len(names)):
-        raise ValueError(f"matrix must have shape {(len(names),) * 2}, got {table.shape}.")
+    table = check.finite("matrix", moves)
+    check.shape("matrix", table, (len(names), len(names)))
     return names, table
 
 
@@ -345,7 +344,7 @@ def _levels_of(series: pd.Series) -> pd.Index:
 def _check_order(order: Any, values: Any) -> None:
     """Refuse levels and positions that no column could have, or that do not go together."""
     if values is not None:
-        positions = check_finite("values", values)
+        positions = check.finite("values", values)
         if positions.ndim != 1 or not positions.size:
             raise ValueError(f"values must be one number for each level, got {shown(values)}.")
     if order is None:

@@ -8,9 +8,8 @@ name gives for such a table. A whole array of tables takes one call. Arguments a
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from pvf._types import Array
+from pvf._types import Array, ArrayLike
 
 
 def accuracy(tp: ArrayLike, fp: ArrayLike, n_pos: ArrayLike, n_neg: ArrayLike) -> Array:

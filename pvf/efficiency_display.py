@@ -3,52 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
+from pvf import _checks as check
 from pvf import plotting
-from pvf._checks import (
-    check_axes,
-    check_capacity,
-    check_choice,
-    check_fitted,
-    check_integer,
-    check_number,
-    check_numeric,
-    check_samples,
-    check_shape,
-    check_text,
-    naming,
-    shown,
-)
-from pvf._people import POS_LABEL, People, check_people, label_column
+from pvf._checks import naming, shown
+from pvf._people import POS_LABEL, People, label_column
 from pvf._ranks import Unit, check_room, share_of
 from pvf._seeds import Seed, generator_of
-from pvf._types import Array
+from pvf._types import Array, ArrayLike, Axes
 from pvf.intervals import (
-    bootstrap_efficiency,
+    bootstrap_of_labels,
     bootstrap_of_people,
-    check_confidence,
+    people_with_cases,
     percentiles,
     profile_of_people,
-    with_cases,
 )
 from pvf.metrics import efficiency_of
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-
-def _curve(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Array:
-    """One number at each capacity; NaN where there is none, which leaves a gap."""
-    array = check_numeric(name, value)
-    check_shape(name, array, shape, as_in="capacity")
-    if np.isinf(array).any():
-        raise ValueError(f"{name} must not be infinite.")
-    return array
 
 
 @dataclass(eq=False)
@@ -105,20 +79,28 @@ class InterventionEfficiencyDisplay:
 
     def __post_init__(self) -> None:
         """Check what was given, so that a slip isn't found only when it is drawn."""
-        self.capacity = check_capacity(self.capacity)
-        check_shape("capacity", self.capacity, (-1,))
-        self.efficiency = _curve("efficiency", self.efficiency, self.capacity.shape)
-        self.prevalence = check_number("prevalence", self.prevalence, 0, 1, left_open=True)
-        check_number("confidence_level", self.confidence_level, 0, 1, left_open=True)
-        check_text("name", self.name)
-        check_choice("interval", self.interval, ("bootstrap", "profile"))
+        self.capacity = check.capacity(self.capacity)
+        check.shape("capacity", self.capacity, (-1,))
+        self.efficiency = self._curve("efficiency", self.efficiency)
+        self.prevalence = check.number("prevalence", self.prevalence, 0, 1, left_open=True)
+        check.number("confidence_level", self.confidence_level, 0, 1, left_open=True)
+        check.text("name", self.name)
+        check.choice("interval", self.interval, ("bootstrap", "profile"))
         if self.n_people is not None:
-            self.n_people = check_number("n_people", self.n_people, 0, left_open=True)
+            self.n_people = check.number("n_people", self.n_people, 0, left_open=True)
         if self.band is not None:
             if not isinstance(self.band, tuple | list | np.ndarray) or len(self.band) != 2:
                 raise TypeError(f"band must be a pair of arrays or None, got {shown(self.band)}.")
-            low, high = (_curve("band", end, self.capacity.shape) for end in self.band)
+            low, high = (self._curve("band", end) for end in self.band)
             self.band = (low, high)
+
+    def _curve(self, name: str, value: ArrayLike) -> Array:
+        """Return one number at each capacity; NaN where there is none, which leaves a gap."""
+        array = check.numeric(name, value)
+        check.shape(name, array, self.capacity.shape, as_in="capacity")
+        if np.isinf(array).any():
+            raise ValueError(f"{name} must not be infinite.")
+        return array
 
     @classmethod
     def from_predictions(
@@ -173,15 +155,13 @@ class InterventionEfficiencyDisplay:
         """
         given = np.linspace(0.01, 1, 100) if capacity is None else capacity
         room = check_room(given, capacity_unit)
-        check_integer("n_bootstraps", n_bootstraps, 0)
-        check_number("confidence_level", confidence_level, 0, 1, left_open=True)
+        check.integer("n_bootstraps", n_bootstraps, 0)
+        check.number("confidence_level", confidence_level, 0, 1, left_open=True)
         if interval is not None:
-            check_choice("interval", interval, ("profile", "bootstrap"))
+            check.choice("interval", interval, ("profile", "bootstrap"))
         kind = interval or ("bootstrap" if n_bootstraps else None)
         rng = generator_of(random_state)
-        people = with_cases(
-            check_people(y_true, y_pred, y_score, pos_label, sample_weight), pos_label
-        )
+        people = people_with_cases(y_true, y_pred, y_score, pos_label, sample_weight)
         n_people = float(people.weight.sum())
         gamma = np.atleast_1d(share_of(room, n_people))
         display = cls(
@@ -226,10 +206,10 @@ class InterventionEfficiencyDisplay:
         -------
         InterventionEfficiencyDisplay
         """
-        check_fitted("estimator", estimator)
-        check_samples("X", X, len(label_column("y", y)))
-        check_choice("by", by, ("labels", "rank"))
-        check_text("name", name)
+        check.fitted("estimator", estimator)
+        check.samples("X", X, len(label_column("y", y)))
+        check.choice("by", by, ("labels", "rank"))
+        check.text("name", name)
         name = type(estimator).__name__ if name is None else name
         with naming("X"):
             if by == "labels":
@@ -303,14 +283,14 @@ class InterventionEfficiencyDisplay:
         InterventionEfficiencyDisplay
             Itself, with ``ax_``, ``figure_`` and ``line_``.
         """
-        check_text("name", name)
-        check_choice("kind", kind, ("efficiency", "cases"))
-        check_choice("x", x, ("share", "places"))
+        check.text("name", name)
+        check.choice("kind", kind, ("efficiency", "cases"))
+        check.choice("x", x, ("share", "places"))
         along = self.capacity * (self.n_people or 1) if x == "places" else self.capacity
         scale = self.capacity * self.cases if kind == "cases" else np.ones(len(self.capacity))
         if x == "places" and self.n_people is None:
             raise ValueError("n_people must be given for an axis of places, got None.")
-        ax = check_axes(ax) or plotting.new_axes()
+        ax = check.axes(ax) or plotting.new_axes()
         (line,) = ax.plot(
             along, scale * self.efficiency, **{"label": name or self.name or "model", **line_kwargs}
         )
@@ -363,15 +343,13 @@ def _band(
     if kind is None:
         return None
     if kind == "profile":
-        check_confidence(level)
+        check.fraction("confidence", level)
         ends = np.array([profile_of_people(people, float(share), level) for share in gamma])
         return ends[:, 0], ends[:, 1]
     if people.flagged is None:
         drawn = bootstrap_of_people([people], gamma, n_bootstraps, rng)[:, 0]
     else:
-        drawn = bootstrap_efficiency(
-            people.case, people.flagged, people.weight, gamma, n_bootstraps, rng
-        )
+        drawn = bootstrap_of_labels(people, gamma, n_bootstraps, rng)
     low, high = percentiles(drawn, level)
     return low, high
 

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
-from pvf._checks import check_column, check_number
+from pvf import _checks as check
 from pvf._people import POS_LABEL, check_people
 from pvf._profile import shares_at, signed_root
 from pvf._ranks import Unit, chances, check_one_room, share_of
-from pvf._types import Array
-from pvf.intervals import check_confidence, table_of
+from pvf._types import Array, ArrayLike
+from pvf.intervals import table_of
 
 
 def efficiency_by_group(
@@ -66,9 +65,9 @@ def efficiency_by_group(
     1     b    1.0     1.0            1.0         4.0
     """
     room = check_one_room(capacity, capacity_unit)
-    level = check_confidence(confidence)
+    level = check.fraction("confidence", confidence)
     people = check_people(y_true, y_pred, y_score, pos_label, sample_weight)
-    names = check_column("groups", groups)
+    names = check.column("groups", groups)
     if len(names) != len(people.case):
         raise ValueError(
             f"groups must name the group of each of the {len(people.case)} people, "
@@ -166,7 +165,7 @@ def net_benefit(
     >>> net_benefit(y_true, risk, threshold=0.2, capacity=2)
     0.15
     """
-    t = check_number("threshold", threshold, 0, 1, right_open=True)
+    t = check.number("threshold", threshold, 0, 1, right_open=True)
     room = check_one_room(capacity, capacity_unit)
     people = check_people(y_true, None, y_score, pos_label, sample_weight)
     risk, weight = people.score, people.weight
@@ -176,7 +175,7 @@ def net_benefit(
     within = weight * np.where(risk >= t, chance, 0.0)
     benefit = _benefit(people.case, within, t)
     if threshold_beyond is not None:
-        beyond = check_number("threshold_beyond", threshold_beyond, t, 1, right_open=True)
+        beyond = check.number("threshold_beyond", threshold_beyond, t, 1, right_open=True)
         benefit += _benefit(people.case, weight * np.where(risk >= beyond, 1 - chance, 0.0), beyond)
     return float(benefit / weight.sum())
 

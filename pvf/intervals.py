@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 
+from pvf import _checks as check
 from pvf import counts
-from pvf._checks import check_choice, check_integer, check_number, naming
+from pvf._checks import naming
 from pvf._people import POS_LABEL, People, check_people, label_column
 from pvf._profile import profile_range
 from pvf._ranks import Unit, chances, check_one_room, levels_of, share_of
 from pvf._seeds import Seed, generator_of
-from pvf._types import Array, Flags
+from pvf._types import Array, ArrayLike, Flags
 
 Method = Literal["profile", "exact", "bootstrap"]
 Table = tuple[float, float]  # how many were found of how many
@@ -86,9 +86,7 @@ def intervention_efficiency_interval(
     gamma, level, chosen, rng = _settings(
         capacity, capacity_unit, confidence, method, n_bootstraps, random_state, values
     )
-    people = with_cases(
-        check_people(y_true, y_pred, y_score, pos_label, sample_weight, values), pos_label
-    )
+    people = people_with_cases(y_true, y_pred, y_score, pos_label, sample_weight, values)
     share = float(share_of(gamma, people.weight.sum()))
     if chosen == "bootstrap":
         drawn = bootstrap_of_people([people], np.array([share]), n_bootstraps, rng)
@@ -151,20 +149,16 @@ def intervention_efficiency_difference_interval(
     gamma, level, chosen, rng = _settings(
         capacity, capacity_unit, confidence, method, n_bootstraps, random_state, values
     )
-    check_choice("by", by, ("labels", "rank"))
+    check.choice("by", by, ("labels", "rank"))
     label_column("y_true", y_true)
     check_people(y_true, y_true, None, pos_label, sample_weight, values)
     people = []
     for name, prediction in (("first", first), ("second", second)):
         if prediction is None:
             raise TypeError(f"{name} must hold a prediction a person, got None.")
-        given: dict[str, Any] = {"y_pred": None, "y_score": None}
-        given["y_pred" if by == "labels" else "y_score"] = prediction
+        given = (prediction, None) if by == "labels" else (None, prediction)
         with naming(name):
-            one = check_people(
-                y_true, **given, pos_label=pos_label, sample_weight=sample_weight, values=values
-            )
-        people.append(with_cases(one, pos_label))
+            people.append(people_with_cases(y_true, *given, pos_label, sample_weight, values))
     share = share_of(gamma, people[0].weight.sum())
     if chosen == "bootstrap":
         drawn = bootstrap_of_people(people, share[None], n_bootstraps, rng)[..., 0]
@@ -183,22 +177,20 @@ def _settings(
 ) -> tuple[tuple[Array, bool], float, str, np.random.Generator]:
     """Return what an interval is computed with, checked."""
     room = check_one_room(capacity, unit)
-    level = check_confidence(confidence)
-    check_integer("n_bootstraps", n, 1)
+    level = check.fraction("confidence", confidence)
+    check.integer("n_bootstraps", n, 1)
     chosen = ("profile" if values is None else "bootstrap") if method is None else method
-    check_choice("method", chosen, ("profile", "exact", "bootstrap"))
+    check.choice("method", chosen, ("profile", "exact", "bootstrap"))
     if chosen != "bootstrap" and values is not None:
         raise ValueError(f"method must be 'bootstrap' with values, got {chosen!r}.")
     return room, level, chosen, generator_of(seed)
 
 
-def check_confidence(confidence: Any, name: str = "confidence") -> float:
-    """Return a level above 0 and below 1."""
-    return check_number(name, confidence, 0, 1, left_open=True, right_open=True)
-
-
-def with_cases(people: People, pos_label: Any) -> People:
-    """Return people; refuse those without a case."""
+def people_with_cases(
+    y_true: Any, y_pred: Any, y_score: Any, pos_label: Any, *weight_and_values: Any
+) -> People:
+    """Return people as they are given; refuse those without a case."""
+    people = check_people(y_true, y_pred, y_score, pos_label, *weight_and_values)
     if people.total == 0:
         raise ValueError(
             f"y_true has no positive (pos_label={pos_label!r}): Intervention Efficiency is not "
@@ -242,21 +234,25 @@ def _of_people(people: People, share: float) -> Question:
         return _of_list([table_of(case, weight * part) for part in (on_list, 1 - on_list)], share)
     tables = [table_of(case, weight * part) for part in parts]
     sizes = [float((weight * part).sum()) / sums.sum() for part in parts]
-
-    def efficiency(above: Array, at: Array, below: Array) -> Array:
-        cases = sizes[0] * above + sizes[1] * at + sizes[2] * below
-        return _ratio((sizes[0] * above + left * sizes[1] * at) / share, cases)
-
-    return efficiency, tables
+    return _reached((sizes[0], left * sizes[1], 0), sizes, share), tables
 
 
 def _of_list(tables: list[Table], share: float) -> Question:
     """Return IE as a function of the cases on a list and off it."""
+    return _reached((1, 0, 0), (share, 1 - share, 0)), [*tables, (0.0, 0.0)]
 
-    def efficiency(on: Array, off: Array, _: Array) -> Array:
-        return _ratio(on, share * on + (1 - share) * off)
 
-    return efficiency, [*tables, (0.0, 0.0)]
+def _reached(
+    gains: Sequence[float], sizes: Sequence[float], share: float = 1
+) -> Callable[..., Array]:
+    """Return what three parts of the people gain over all cases, by each part's share of cases."""
+
+    def value(*found: Array) -> Array:
+        gain = sum(size * part for size, part in zip(gains, found, strict=True))
+        cases = sum(size * part for size, part in zip(sizes, found, strict=True))
+        return gain / share / np.maximum(cases, TINY)
+
+    return value
 
 
 def _of_labels(tables: list[Table], share: float) -> Question:
@@ -279,19 +275,9 @@ def _of_difference(first: People, second: People, share: float) -> Question:
     tables = [table_of(case, weight * part) for part in parts]
     if not lead.any():  # the models treat the same people here, which they need not elsewhere
         cases, n = tables[2]
-        tables = [(0, n), (0, n), (cases, n)]
-        return lambda gain, loss, found: _ratio((gain - loss) / share, found), tables
+        return _reached((1, -1, 0), (0, 0, 1), share), [(0, n), (0, n), (cases, n)]
     sizes = [float((weight * part).sum()) / weight.sum() for part in parts]
-
-    def difference(gain: Array, loss: Array, other: Array) -> Array:
-        cases = sizes[0] * gain + sizes[1] * loss + sizes[2] * other
-        return _ratio((sizes[0] * gain - sizes[1] * loss) / share, cases)
-
-    return difference, tables
-
-
-def _ratio(gain: Array, cases: Array) -> Array:
-    return gain / np.maximum(cases, TINY)
+    return _reached((sizes[0], -sizes[1], 0), sizes, share), tables
 
 
 def table_of(event: Flags, weight: Array) -> Table:
@@ -330,18 +316,14 @@ def bootstrap_of_people(
     return values
 
 
-def bootstrap_efficiency(
-    true: Flags,
-    pred: Flags,
-    weight: Array,
-    gamma: Array,
-    n_bootstraps: int,
-    rng: np.random.Generator,
+def bootstrap_of_labels(
+    people: People, gamma: Array, n_bootstraps: int, rng: np.random.Generator
 ) -> Array:
-    """IE of resamples within each class, of shape (n_bootstraps, n_capacities)."""
-    totals = []
-    for is_class in (true & (weight > 0), ~true & (weight > 0)):
-        flagged, whole = (weight * pred)[is_class], weight[is_class]
+    """Return IE in resamples within each class, of shape (n_bootstraps, n_capacities)."""
+    weight, totals = people.weight, []
+    for in_class in (people.case, ~people.case):
+        there = in_class & (weight > 0)
+        flagged, whole = (weight * people.score)[there], weight[there]
         draws = (rng.integers(max(len(whole), 1), size=len(whole)) for _ in range(n_bootstraps))
         totals.append([(flagged[draw].sum(), whole[draw].sum()) for draw in draws])
     (tp, n_pos), (fp, n_neg) = np.moveaxis(np.array(totals, dtype=float), 2, 1)[..., None]
@@ -399,19 +381,18 @@ def cases_needed(
     >>> cases_needed(3.0, 0.5, capacity=0.1, prevalence=0.1)
     246
     """
-    gamma = check_number("capacity", capacity, 0, 1, left_open=True)
-    rate = check_number("prevalence", prevalence, 0, 1, left_open=True)
-    width = check_number("half_width", half_width, 0, left_open=True)
-    level = check_confidence(confidence)
+    gamma = check.number("capacity", capacity, 0, 1, left_open=True)
+    rate = check.number("prevalence", prevalence, 0, 1, left_open=True)
+    width = check.number("half_width", half_width, 0, left_open=True)
+    level = check.fraction("confidence", confidence)
     most = min(1 / gamma, 1 / rate)
-    value = check_number("efficiency", efficiency, 0, most * (1 + 1e-12))
+    value = check.number("efficiency", efficiency, 0, most * (1 + 1e-12))
     if gamma == 1 or rate == 1:
         raise ValueError("capacity and prevalence must be below 1, where IE is always 1.")
-    share = None if flagged is None else check_number("flagged", flagged, 0, 1, left_open=True)
-    expected = _expected(value, gamma, rate, share)
+    share = None if flagged is None else check.number("flagged", flagged, 0, 1, left_open=True)
+    function, tables = _expected(value, gamma, rate, share)
 
     def is_enough(cases: int) -> bool:
-        function, tables = expected
         people = [(found * cases / rate, total * cases / rate) for found, total in tables]
         low, high = profile_range(function, people, level)
         return high - low <= 2 * width
@@ -419,7 +400,7 @@ def cases_needed(
     most_cases = 1
     while not is_enough(most_cases):
         most_cases *= 2
-        check_integer("half_width: the number of cases", most_cases, 1)
+        check.integer("half_width: the number of cases", most_cases, 1)
     least = most_cases // 2
     few = range(least + 1, most_cases)
     return few.start + bisect_left(few, 1, key=is_enough)

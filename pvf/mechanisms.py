@@ -15,21 +15,12 @@ from typing import Any, ClassVar, Literal, Protocol, Self, TypeGuard, runtime_ch
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, ndtri
 
-from pvf._checks import (
-    check_array,
-    check_choice,
-    check_finite,
-    check_integer,
-    check_number,
-    check_rng,
-    check_table,
-    shown,
-)
+from pvf import _checks as check
+from pvf._checks import shown
 from pvf._settings import Settings
-from pvf._types import Array
+from pvf._types import Array, ArrayLike, NDArray
 
 AtBounds = Literal["reflect", "truncate"]
 
@@ -88,7 +79,7 @@ class CellMechanism(Settings, ABC):
         -------
         A mechanism of the same kind, not fitted.
         """
-        check_number("factor", factor, 0)
+        check.number("factor", factor, 0)
         settings = self.get_params(deep=False)
         stronger = factor * settings[self.strength]
         settings[self.strength] = min(stronger, 1) if self.strength == "probability" else stronger
@@ -120,8 +111,8 @@ class CellMechanism(Settings, ABC):
         NotFittedError
             The mechanism learns from data, and `fit` has not been called.
         """
-        check_integer("size", size, 1)
-        check_rng(rng)
+        check.integer("size", size, 1)
+        check.rng(rng)
         given = column if self.joint else values_of(column)
         transform = self.prepare(given)
         return transform(getattr(rng, self.source)((size, *np.shape(given))))
@@ -152,7 +143,7 @@ class ChanceChange(CellMechanism):
 
     def __post_init__(self) -> None:
         """Check the arguments."""
-        check_number("probability", self.probability, 0, 1)
+        check.number("probability", self.probability, 0, 1)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({float(self.probability):g})"
@@ -169,13 +160,13 @@ class _Noise(CellMechanism):
 
     def __post_init__(self) -> None:
         """Check the arguments."""
-        check_number(self.strength, getattr(self, self.strength), 0)
+        check.number(self.strength, getattr(self, self.strength), 0)
         for name in ("low", "high"):
             if getattr(self, name) is not None:
-                check_number(name, getattr(self, name), -np.inf)
+                check.number(name, getattr(self, name), -np.inf)
         if self._limits[0] >= self._limits[1]:
             raise ValueError(f"low must be below high, got {self.low!r} and {self.high!r}.")
-        check_choice("at_bounds", self.at_bounds, ("reflect", "truncate"))
+        check.choice("at_bounds", self.at_bounds, ("reflect", "truncate"))
 
     def __repr__(self) -> str:
         bounds = {"low": self.low, "high": self.high}
@@ -383,7 +374,7 @@ class CorrelatedNoise(CellMechanism):
     joint = True
 
     def __init__(self, covariance: ArrayLike) -> None:
-        matrix = check_finite("covariance", covariance)
+        matrix = check.finite("covariance", covariance)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
             raise ValueError(f"covariance must be a square matrix, got shape {matrix.shape}.")
         if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=0):
@@ -402,7 +393,7 @@ class CorrelatedNoise(CellMechanism):
 
     def scaled(self, factor: float) -> Self:
         """Return new noise whose standard deviations are ``factor`` times as large."""
-        check_number("factor", factor, 0)
+        check.number("factor", factor, 0)
         return type(self)(factor**2 * np.asarray(self.covariance, dtype=float))
 
     def fit(self, column: Any) -> Self:
@@ -417,7 +408,7 @@ class CorrelatedNoise(CellMechanism):
         return lambda draws: values + np.einsum("...i,ij->...j", draws, self._root)
 
     def _table(self, table: Any) -> Array:
-        given = check_table("column", table)
+        given = check.table("column", table)
         frame = given if isinstance(given, pd.DataFrame) else pd.DataFrame(given).infer_objects()
         if frame.shape[1] != len(self._root):
             raise ValueError(
@@ -598,7 +589,7 @@ def prepare_observed(mechanism: CellMechanism, column: Any) -> Callable[[Array],
 def column_of(column: Any) -> pd.Series:
     """Return a column as a series, whatever it came in."""
     if not isinstance(column, pd.Series | pd.Index | pd.api.extensions.ExtensionArray):
-        n_dimensions = check_array("column", column).ndim
+        n_dimensions = check.array("column", column).ndim
         if n_dimensions != 1:
             raise ValueError(
                 f"column must be one-dimensional, got {shown(column)} of {n_dimensions} dimensions."
@@ -619,7 +610,7 @@ def values_of(column: Any) -> pd.Series:
 
 def check_levels(name: str, value: Any) -> NDArray:
     """Return levels; refuse what names none, none twice, and nothing missing."""
-    levels = check_array(name, value)
+    levels = check.array(name, value)
     if levels.ndim != 1 or not levels.size or pd.isna(levels).any():
         raise ValueError(f"{name} must name one level or more, none missing, got {shown(value)}.")
     if pd.Index(list(value), dtype=object).has_duplicates:

@@ -19,23 +19,14 @@ from typing import Any, Literal
 
 import joblib
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from sklearn import metrics
 
+from pvf import _checks as check
 from pvf import counts
-from pvf._checks import (
-    check_broadcast,
-    check_capacity,
-    check_choice,
-    check_finite,
-    check_interval,
-    check_label,
-    check_number,
-    shown,
-)
+from pvf._checks import shown
 from pvf._people import POS_LABEL, People, check_people
 from pvf._ranks import Unit, check_one_room, check_room, scalar_or_array, share_of
-from pvf._types import Array, Scorer
+from pvf._types import Array, ArrayLike, NDArray, Scorer
 
 
 def intervention_efficiency(
@@ -86,11 +77,11 @@ def intervention_efficiency(
     >>> intervention_efficiency(0.5, 0.8, 0.1, [0.1, 0.2, 1.0]).round(4)
     array([5.    , 4.0476, 1.    ])
     """
-    p = check_interval("precision", precision, 0, 1)
-    r = check_interval("recall", recall, 0, 1)
-    pi = check_interval("prevalence", prevalence, 0, 1, left_open=True)
-    gamma = check_capacity(capacity)
-    p, r, pi, gamma = check_broadcast(precision=p, recall=r, prevalence=pi, capacity=gamma)
+    p = check.interval("precision", precision, 0, 1)
+    r = check.interval("recall", recall, 0, 1)
+    pi = check.interval("prevalence", prevalence, 0, 1, left_open=True)
+    gamma = check.capacity(capacity)
+    p, r, pi, gamma = check.broadcast(precision=p, recall=r, prevalence=pi, capacity=gamma)
 
     undefined = (p == 0) & (r == 0) & (gamma < 1)
     if undefined.any():
@@ -157,27 +148,22 @@ def intervention_efficiency_counts(
     >>> intervention_efficiency_counts(tp=0, fp=0, n_pos=10, n_neg=90, capacity=0.1)
     1.0
     """
-    tp, fp = check_finite("tp", tp), check_finite("fp", fp)
-    n_pos, n_neg = check_finite("n_pos", n_pos), check_finite("n_neg", n_neg)
-    gamma = check_capacity(capacity)
-    tp, fp, n_pos, n_neg, gamma = check_broadcast(
-        tp=tp, fp=fp, n_pos=n_pos, n_neg=n_neg, capacity=gamma
-    )
+    table = {"tp": tp, "fp": fp, "n_pos": n_pos, "n_neg": n_neg}
+    finite = {name: check.finite(name, count) for name, count in table.items()}
+    gamma = check.capacity(capacity)
+    tp, fp, n_pos, n_neg, gamma = check.broadcast(**finite, capacity=gamma)
     if (n_pos <= 0).any():
         raise ValueError(
             f"n_pos must be above 0 (Intervention Efficiency needs a positive), got {n_pos.min()}."
         )
     if (n_neg < 0).any():
         raise ValueError(f"n_neg must be 0 or more, got {n_neg.min()}.")
-    for name, flagged, whole_name, whole in (
-        ("tp", tp, "n_pos", n_pos),
-        ("fp", fp, "n_neg", n_neg),
-    ):
-        outside = (flagged < 0) | (flagged > whole * (1 + 1e-12))  # sums of weights are rounded
+    for name, some, of, whole in (("tp", tp, "n_pos", n_pos), ("fp", fp, "n_neg", n_neg)):
+        outside = (some < 0) | (some > whole * (1 + 1e-12))  # sums of weights are rounded
         if outside.any():
             raise ValueError(
-                f"{name} must lie between 0 and {whole_name}, got {name}={flagged[outside][0]:g} "
-                f"and {whole_name}={whole[outside][0]:g}."
+                f"{name} must lie between 0 and {of}, got {name}={some[outside][0]:g} "
+                f"and {of}={whole[outside][0]:g}."
             )
     return scalar_or_array(counts.intervention_efficiency(tp, fp, n_pos, n_neg, gamma))
 
@@ -334,8 +320,8 @@ def intervention_efficiency_scorer(
     array([2.34, 2.5 , 2.63, 2.55, 2.55])
     """
     _, are_places = check_one_room(capacity, capacity_unit)
-    check_choice("by", by, ("labels", "rank"))
-    check_label("pos_label", pos_label)
+    check.choice("by", by, ("labels", "rank"))
+    check.label("pos_label", pos_label)
     settings: dict[str, Any] = {"capacity": float(capacity), "pos_label": pos_label}
     if are_places:
         settings["capacity_unit"] = "places"
@@ -462,7 +448,7 @@ def _check_zero_division(value: Any) -> None:
     if is_nan or (isinstance(value, str) and value == "warn"):
         return
     try:
-        check_number("zero_division", value, -np.inf)
+        check.number("zero_division", value, -np.inf)
     except (TypeError, ValueError) as error:
         message = f"zero_division must be 'warn' or a number, got {shown(value)}."
         raise ValueError(message) from error

@@ -19,44 +19,25 @@ from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binomtest
 from sklearn.utils.multiclass import type_of_target
 
 import pvf
+from pvf import _checks as check
 from pvf import metrics, multiplicity, render
 from pvf._blocks import scores_of_models
-from pvf._checks import (
-    check_capacity,
-    check_integer,
-    check_label,
-    check_number,
-    check_scorer,
-    naming,
-    shown,
-)
+from pvf._checks import naming, shown
 from pvf._score_draws import interval, plausible_scores
 from pvf._seeds import child_seed, seed_sequence
-from pvf._types import Array, Flags, Indices, Scorer
+from pvf._types import Array, ArrayLike, Flags, Indices, NDArray, Scorer
 from pvf.advice import advice_of
-from pvf.intervals import check_confidence
-from pvf.validation import (
-    PerturbationValidationResult,
-    break_tie,
-    check_validation_data,
-    tied_best,
-)
+from pvf.validation import PerturbationValidationResult, break_tie, check_validation_data, tied_best
 
 #: Cases below which a validation sample is called small: Collins, Ogundimu and Altman (2016).
 ADVISED_CASES = 100
 
-#: Names of aggregates that are recognised from the scores.
-_AGGREGATES: Mapping[str, Callable[[Array], Array]] = {
-    "lower quartile": lambda scores: np.quantile(scores, 0.25, axis=1),
-    "median": lambda scores: np.median(scores, axis=1),
-    "mean": lambda scores: scores.mean(axis=1),
-    "minimum": lambda scores: scores.min(axis=1),
-}
+#: Quantiles that are recognised from the scores.
+_QUANTILES = {"lower quartile": 0.25, "median": 0.5, "minimum": 0.0}
 
 #: The file in ``pvf/templates`` by which a card is written.
 _TEMPLATE = "model_card.j2"
@@ -88,7 +69,8 @@ class ModelCard:
     def __post_init__(self) -> None:
         """Check the parts, which `model_card` makes."""
         _check_texts(title=self.title)
-        _check_mappings(facts=self.facts, details=self.details)
+        check.kind("facts", self.facts, Mapping, "be a mapping")
+        check.kind("details", self.details, Mapping, "be a mapping")
 
     @property
     def page(self) -> dict[str, Any]:
@@ -137,8 +119,7 @@ class ModelCard:
         OSError
             The file cannot be written.
         """
-        if not isinstance(path, str | os.PathLike):
-            raise TypeError(f"path must be a path, got {shown(path)}.")
+        check.kind("path", path, str | os.PathLike, "be a path")
         return render.save(path, {".md": self.to_markdown, ".html": self.to_html})
 
 
@@ -271,11 +252,11 @@ def model_card(
     """
     texts = {"title": title, "unit": unit, "intended_use": intended_use, "data_name": data_name}
     _check_texts(**texts, metric=metric)
-    _check_mappings(data={} if data is None else data, kinds={} if kinds is None else kinds)
+    check.kind("data", data, Mapping | None, "be a mapping")
     if not isinstance(limits, list | tuple) or not all(isinstance(text, str) for text in limits):
         raise TypeError(f"limits must be a sequence of texts, got {shown(limits)}.")
     _check_result(result)
-    scorer = None if scoring is None else check_scorer(scoring)
+    scorer = None if scoring is None else check.scorer(scoring)
     samples, stated = (None, external) if isinstance(external, Mapping) else (external, {})
     subject = _Subject(
         result=result,
@@ -286,12 +267,12 @@ def model_card(
         capacity=_capacity(capacity, scorer),
         epsilon=0.05 * abs(float(result.aggregated.max()))
         if epsilon is None
-        else check_number("epsilon", epsilon, 0),
-        threshold=check_number("threshold", threshold, 0, 1),
-        level=check_confidence(confidence_level, "confidence_level"),
-        n_resamples=check_integer("n_resamples", n_resamples, 100),
+        else check.number("epsilon", epsilon, 0),
+        threshold=check.number("threshold", threshold, 0, 1),
+        level=check.fraction("confidence_level", confidence_level),
+        n_resamples=check.integer("n_resamples", n_resamples, 100),
         seed=seed_sequence(random_state),
-        n_contested=check_integer("n_contested", n_contested, 0),
+        n_contested=check.integer("n_contested", n_contested, 0),
     )
     lists = {"data": list((data or {}).items()), "limits": limits, "stated": list(stated.items())}
     return _card(subject, texts | lists)
@@ -390,12 +371,6 @@ def _check_texts(**texts: Any) -> None:
             raise TypeError(f"{name} must be a text that is not empty, got {value!r}.")
 
 
-def _check_mappings(**mappings: Any) -> None:
-    for name, value in mappings.items():
-        if not isinstance(value, Mapping):
-            raise TypeError(f"{name} must be a mapping, got {shown(value)}.")
-
-
 def _check_result(result: Any) -> None:
     if not isinstance(result, PerturbationValidationResult):
         raise TypeError(
@@ -417,6 +392,7 @@ def _groups(
     scorer: Scorer | None,
 ) -> tuple[_Group, ...]:
     """Return the validation and the external samples, if given."""
+    check.kind("kinds", kinds, Mapping | None, "be a mapping")
     if (X is None) != (y is None):
         given, missing = ("X", "y") if y is None else ("y", "X")
         raise ValueError(f"X and y must be given together, got {given} without {missing}.")
@@ -432,7 +408,7 @@ def _groups(
         with naming("external"):
             labels["external"] = check_validation_data(*samples)
     if pos_label is not None:
-        check_label("pos_label", pos_label)
+        check.label("pos_label", pos_label)
     classes = _classes(result, labels)
     case = _case_label(classes, pos_label, scorer)
     groups = tuple(_Group(name, pairs[name][0], labels[name], classes, case) for name in pairs)
@@ -505,7 +481,7 @@ def _capacity(capacity: float | None, scorer: Scorer | None) -> float | None:
     of_scorer = of_scorer if isinstance(of_scorer, numbers.Real) else None
     if capacity is None:
         return None if of_scorer is None else float(of_scorer)
-    check_capacity(check_number("capacity", capacity, 0, 1))
+    check.capacity(check.number("capacity", capacity, 0, 1))
     if of_scorer is not None and capacity != of_scorer:
         raise ValueError(f"capacity must be that of scoring, {of_scorer}, got {capacity}.")
     return float(capacity)
@@ -568,14 +544,18 @@ def _selection_facts(subject: _Subject) -> dict[str, Any]:
 
 def _aggregate_name(result: PerturbationValidationResult) -> str | None:
     """Return the aggregate by which the scores on the sets give the result's, if it is known."""
+    able: Any
+    found: dict[str, Any]
     if result.scores is None:
+        able = np.full(len(result.models), fill_value=True)
         laws = [law for law in result.law if law is not None]
-        levels = {"lower quartile": 0.25, "median": 0.5, "minimum": 0.0}
-        found = {name: [law.quantile(q) for law in laws] for name, q in levels.items()}
-        return next((name for name, f in found.items() if np.allclose(f, result.aggregated)), None)
-    able = np.isfinite(result.scores).all(axis=1)  # infinite scores have no mean to tell by
-    scores, aggregated = result.scores[able], result.aggregated[able]
-    names = (name for name, f in _AGGREGATES.items() if np.allclose(f(scores), aggregated))
+        found = {name: [law.quantile(q) for law in laws] for name, q in _QUANTILES.items()}
+    else:
+        able = np.isfinite(result.scores).all(axis=1)  # infinite scores have no mean to tell by
+        scores = result.scores[able]
+        found = {name: np.quantile(scores, q, axis=1) for name, q in _QUANTILES.items()}
+        found["mean"] = scores.mean(axis=1)
+    names = (name for name, f in found.items() if np.allclose(f, result.aggregated[able]))
     return next(names, None) if able.any() else None
 
 

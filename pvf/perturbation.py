@@ -9,24 +9,18 @@ import copy
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any, Literal, Protocol, Self, TypeGuard, runtime_checkable
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import gen_batches
 
-from pvf._checks import (
-    check_choice,
-    check_integer,
-    check_number,
-    check_rng,
-    check_table,
-    naming,
-    shown,
-)
+from pvf import _checks as check
+from pvf._checks import naming, shown
 from pvf._settings import Settings
+from pvf._types import NDArray
 from pvf.categories import Misclassification, NominalFlip, OrdinalShift
 from pvf.mechanisms import (
     CellMechanism,
@@ -116,7 +110,7 @@ class Perturbation(Settings):
     ) -> None:
         if isinstance(mechanisms, Iterator):  # which could be read once only
             mechanisms = list(mechanisms)
-        check_choice("missing", missing, ("keep", "refuse"))
+        check.choice("missing", missing, ("keep", "refuse"))
         self.mechanisms, self.missing = mechanisms, missing
         self._pairs = _mechanism_pairs(mechanisms)
 
@@ -173,8 +167,7 @@ class Perturbation(Settings):
         """
         if not isinstance(errors, Mapping) or not errors:
             raise TypeError(f"errors must map columns to errors, got {shown(errors)}.")
-        if not isinstance(bounds, Mapping | None):
-            raise TypeError(f"bounds must map columns to (low, high), got {shown(bounds)}.")
+        check.kind("bounds", bounds, Mapping | None, "map columns to (low, high)")
         limits = dict(bounds or {})
         mechanisms = {
             column: _mechanism_of(column, error, limits.pop(column, None))
@@ -207,7 +200,7 @@ class Perturbation(Settings):
         >>> Perturbation({"age": GaussianNoise(2.0), "sex": NominalFlip(0.4)}).scaled(3)
         Perturbation([('age', GaussianNoise(6)), ('sex', NominalFlip(1))])
         """
-        check_number("factor", factor, 0)
+        check.number("factor", factor, 0)
         if isinstance(self.mechanisms, Mechanism):
             return type(self)(_scaled(self.mechanisms, factor), missing=self.missing)
         pairs = [(columns, _scaled(mechanism, factor)) for columns, mechanism in self._pairs]
@@ -233,7 +226,7 @@ class Perturbation(Settings):
             A column does not exist, is named twice, or does not suit its mechanism; the error
             names the column.
         """
-        check_choice("constant", constant, ("refuse", "keep"))
+        check.choice("constant", constant, ("refuse", "keep"))
         table = _Table(X)
         fitted: dict[tuple[int, ...], Mechanism] = {}
         for positions, given in self._assigned(table):
@@ -302,8 +295,8 @@ class Perturbation(Settings):
         NotFittedError
             `fit` has not been called.
         """
-        check_integer("n_replicas", n_replicas, 1)
-        check_rng(rng)
+        check.integer("n_replicas", n_replicas, 1)
+        check.rng(rng)
         sampler = self.prepare(X)
         return sampler.assemble([sampler.draw(n_replicas, rng)], n_replicas)
 
@@ -360,11 +353,9 @@ class TableSampler:
         for group, mechanism in groups.items():
             if makes_cells(mechanism):
                 keeps = keep_missing and not mechanism.joint
+                prepare = partial(prepare_observed, mechanism) if keeps else mechanism.prepare
                 with _naming(table.label(*group)):
-                    column = table.part(group)
-                    self._transforms[group] = (
-                        prepare_observed(mechanism, column) if keeps else mechanism.prepare(column)
-                    )
+                    self._transforms[group] = prepare(table.part(group))
 
     def draw(self, n_replicas: int, rng: np.random.Generator) -> Any:
         """Return a set's random numbers (or a foreign mechanism's copies) for each column."""
@@ -430,14 +421,10 @@ class TableSampler:
     def assemble(self, draws: Sequence[Any], n_replicas: int) -> Any:
         """Return the perturbed sets, stacked: set by set, replica by replica, row by row."""
         changed: dict[int, NDArray] = {}
-        for group, mechanism in self._groups.items():
+        for group in self._groups:
             numbers = np.concatenate([drawn[group] for drawn in draws])
             copies = self._transforms.get(group, lambda copies: copies)(numbers)
-            if _is_joint(mechanism):
-                columns = copies.reshape(-1, len(group)).T
-                changed |= dict(zip(group, columns, strict=True))
-            else:
-                changed[group[0]] = copies.reshape(-1)
+            changed |= dict(zip(group, copies.reshape(-1, len(group)).T, strict=True))
         return self.table.replicate(len(draws) * n_replicas, changed)
 
 
@@ -505,7 +492,7 @@ class _Table:
 
     def __init__(self, X: Any) -> None:
         self.is_frame = isinstance(X, pd.DataFrame)
-        self.X: Any = check_table("X", X)
+        self.X: Any = check.table("X", X)
         self.n_samples, self.n_features = self.X.shape
         self.names = list(X.columns) if self.is_frame else None
 
@@ -535,9 +522,8 @@ class _Table:
         """Return the positions of a name, an index, a list or a tuple of them, or of all (None)."""
         if columns is None:
             return list(range(self.n_features))
-        if isinstance(columns, tuple) and self.names is not None and columns in self.names:
-            return [self._position(columns)]
-        if isinstance(columns, list | tuple | np.ndarray | pd.Index):
+        is_name = isinstance(columns, tuple) and columns in (self.names or [])
+        if isinstance(columns, list | tuple | np.ndarray | pd.Index) and not is_name:
             return [self._position(column) for column in columns]
         return [self._position(columns)]
 

@@ -11,13 +11,10 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pvf._text import one_line, shortened
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.text import Text
+from pvf._types import Axes
 
 #: Each has a contrast of 3:1 or more with white. They differ in lightness as well as in hue, so
 #: that any two are 25 or more apart in CIELAB, for usual sight and for each colour blindness.
@@ -136,7 +133,7 @@ def label(name: object) -> str:
     return shortened(one_line(str(name)), 60)
 
 
-def as_written(texts: Iterable[Text]) -> None:
+def as_written(texts: Iterable[Any]) -> None:
     """Draw texts that hold names as they are: ``$`` begins no mathematics in them.
 
     Parameters

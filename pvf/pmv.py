@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,28 +23,11 @@ from sklearn.utils import gen_even_slices
 from sklearn.utils.multiclass import type_of_target
 from threadpoolctl import threadpool_limits
 
+from pvf import _checks as check
 from pvf import plotting
-from pvf._checks import (
-    check_axes,
-    check_column,
-    check_finite,
-    check_integer,
-    check_interval,
-    check_n_jobs,
-    check_number,
-    check_rng,
-    check_samples,
-    check_shape,
-    check_text,
-    naming,
-    shown,
-)
+from pvf._checks import naming, shown
 from pvf._seeds import Seed, generator_of, scorer_seed, seed_sequence
-from pvf._types import Array, Indices, Scorer
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike, NDArray
+from pvf._types import Array, ArrayLike, Axes, Indices, NDArray, Scorer
 
 __all__ = [
     "PAPER_NOISE_LEVELS",
@@ -80,9 +63,9 @@ class PerturbedModelValidationResult:
 
     def __post_init__(self) -> None:
         """Check the arrays, and freeze them too."""
-        levels = _checked_noise_levels(self.noise_levels, at_least=2)
-        accuracies = check_interval("accuracies", self.accuracies, 0, 1)
-        check_shape("accuracies", accuracies, (-1, levels.size), as_in="noise_levels")
+        levels = _checked_noise_levels(self.noise_levels)
+        accuracies = check.interval("accuracies", self.accuracies, 0, 1)
+        check.shape("accuracies", accuracies, (-1, levels.size), as_in="noise_levels")
         for name, array in (("noise_levels", levels), ("accuracies", accuracies)):
             array.setflags(write=False)
             object.__setattr__(self, name, array)
@@ -157,8 +140,8 @@ class PerturbedModelValidationResult:
         -------
         matplotlib Axes
         """
-        check_text("label", label)
-        ax = check_axes(ax) or plotting.new_axes()
+        check.text("label", label)
+        ax = check.axes(ax) or plotting.new_axes()
         ends = np.array([self.noise_levels.min(), self.noise_levels.max()])
         (drawn,) = ax.plot(ends, self.intercept + self.slope * ends, label=label, **line)
         points = self.to_frame()
@@ -202,7 +185,7 @@ def flip_labels(y: ArrayLike, noise_level: float, random_state: Seed = None) -> 
     array(['a', 'a', 'a', 'b', 'b', 'b', 'a', 'b'], dtype='<U1')
     """
     classes, codes = _encoded_labels(y)
-    level = check_number("noise_level", noise_level, 0, 0.5)
+    level = check.number("noise_level", noise_level, 0, 0.5)
     quotas = _flip_quotas("noise_level", classes, codes, level)
     flipped = _flipped_codes(codes, quotas, generator_of(random_state))
     return classes[flipped]
@@ -286,10 +269,10 @@ def perturbed_model_validation(
     """
     _check_estimator(estimator)
     classes, codes = _encoded_labels(y)
-    check_samples("X", X, len(codes))
-    levels = _checked_noise_levels(noise_levels, at_least=2)
-    check_integer("n_repeats", n_repeats, 1)
-    check_n_jobs(n_jobs)
+    check.samples("X", X, len(codes))
+    levels = _checked_noise_levels(noise_levels)
+    check.integer("n_repeats", n_repeats, 1)
+    check.n_jobs(n_jobs)
     quotas = [_flip_quotas("noise_levels", classes, codes, level) for level in levels]
     seeds = seed_sequence(random_state).spawn(int(n_repeats) * levels.size)
     fits = [(quotas[i % levels.size], seed) for i, seed in enumerate(seeds)]
@@ -349,8 +332,8 @@ def pmv_scorer(
     >>> search.fit(X, y).best_params_
     {'max_depth': 5}
     """
-    levels = _checked_noise_levels(noise_levels, at_least=2)
-    check_integer("n_repeats", n_repeats, 1)
+    levels = _checked_noise_levels(noise_levels)
+    check.integer("n_repeats", n_repeats, 1)
     seed = scorer_seed(random_state)
     return _PMVScorer(tuple(levels.tolist()), int(n_repeats), seed)
 
@@ -389,7 +372,7 @@ def _check_estimator(estimator: Any) -> None:
 
 
 def _encoded_labels(y: ArrayLike) -> tuple[NDArray[Any], Indices]:
-    labels = check_column("y", y)
+    labels = check.column("y", y)
     if labels.dtype == object:  # how pandas hands strings over
         kinds = sorted({type(label).__name__ for label in labels})
         if len(kinds) > 1:
@@ -404,13 +387,11 @@ def _encoded_labels(y: ArrayLike) -> tuple[NDArray[Any], Indices]:
     return classes, codes
 
 
-def _checked_noise_levels(noise_levels: ArrayLike, *, at_least: int) -> Array:
-    levels = check_finite("noise_levels", noise_levels)
-    if levels.ndim != 1 or levels.size < at_least:
-        raise ValueError(
-            f"noise_levels must be {at_least} or more shares, got {shown(noise_levels)}."
-        )
-    check_interval("noise_levels", levels, 0, 0.5)
+def _checked_noise_levels(noise_levels: ArrayLike) -> Array:
+    levels = check.finite("noise_levels", noise_levels)
+    if levels.ndim != 1 or levels.size < 2:
+        raise ValueError(f"noise_levels must be 2 or more shares, got {shown(noise_levels)}.")
+    check.interval("noise_levels", levels, 0, 0.5)
     if np.unique(levels).size < levels.size:
         raise ValueError(f"noise_levels must differ from each other, got {levels.tolist()}.")
     return levels
@@ -461,7 +442,7 @@ def with_random_states(estimator: Any, rng: np.random.Generator) -> Any:
     """
     if isinstance(estimator, type) or not hasattr(estimator, "get_params"):
         raise TypeError(f"estimator must be a scikit-learn estimator, got {shown(estimator)}.")
-    check_rng(rng)
+    check.rng(rng)
     names = sorted(
         name
         for name in estimator.get_params(deep=True)

@@ -17,26 +17,16 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 from scipy.special import expit
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
+from pvf import _checks as check
 from pvf._blocks import rows_of
-from pvf._checks import (
-    check_bool,
-    check_choice,
-    check_column,
-    check_integer,
-    check_interval,
-    check_number,
-    check_samples,
-    check_scorer,
-    shown,
-)
+from pvf._checks import shown
 from pvf._seeds import child_seed, seed_sequence
-from pvf._types import Array, Flags, Indices
+from pvf._types import Array, ArrayLike, Flags, Indices, NDArray
 from pvf.metrics import count_metric
 from pvf.perturbation import GaussianNoise, Mechanism, NominalFlip, Perturbation
 from pvf.validation import is_tied_best
@@ -96,8 +86,8 @@ class Estimators:
             if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "predict")):
                 raise TypeError(f"models must be unfitted classifiers, got {shown(model)}.")
         self.models = list(models)
-        self.n_draws = check_integer("n_draws", n_draws, 1)
-        self.flip_probability = check_number("flip_probability", flip_probability, 0, 1)
+        self.n_draws = check.integer("n_draws", n_draws, 1)
+        self.flip_probability = check.number("flip_probability", flip_probability, 0, 1)
         self.complexity = np.arange(len(models), dtype=float)
         self.flag_error = 0.5 / float(np.sqrt(n_draws))
 
@@ -204,18 +194,17 @@ class Evidence:
         *,
         random_state: Any = 0,
     ) -> None:
-        labels = [check_column("y_train", y_train), check_column("y_val", y_val)]
-        check_samples("X_train", X_train, len(labels[0]), "y_train")
-        check_samples("X_val", X_val, len(labels[1]), "y_val")
+        labels = [check.column("y_train", y_train), check.column("y_val", y_val)]
+        check.samples("X_train", X_train, len(labels[0]), "y_train")
+        check.samples("X_val", X_val, len(labels[1]), "y_val")
         classes = pd.unique(np.concatenate(labels))
         if len(classes) != 2 or any(len(pd.unique(part)) < 2 for part in labels):
             raise ValueError(
                 f"y_train and y_val must each hold the same two classes, got {shown(classes)}."
             )
         given: Any = candidates
-        self.candidates: Candidates = (
-            Estimators(given) if isinstance(given, list | tuple) else given
-        )
+        is_list = isinstance(given, list | tuple)
+        self.candidates: Candidates = Estimators(given) if is_list else given
         case = max(classes.tolist())
         self.X_train, self.X_val = X_train, X_val
         self.y_train, self.y_val = labels[0] == case, labels[1] == case
@@ -255,17 +244,12 @@ class Evidence:
         return np.concatenate([self.y_train, self.y_val])
 
     @cached_property
-    def outside_bag(self) -> Flags:
-        """Which training rows each candidate did not see, (n_candidates, n_train)."""
+    def unseen(self) -> Flags:
+        """Which rows of the cohort each candidate did not see."""
         seen = self.candidates.trained_on(self.fitted)
         if seen is None:
             raise ValueError("candidates see all training rows: there is nothing out of bag.")
-        return ~seen
-
-    @property
-    def unseen(self) -> Flags:
-        """Which rows of the cohort each candidate did not see."""
-        return np.hstack([self.outside_bag, np.ones_like(self.probability, dtype=bool)])
+        return np.hstack([~seen, np.ones_like(self.probability, dtype=bool)])
 
     def kept(self, key: Any, compute: Callable[[], Any]) -> Any:
         """Return what was computed under a key before, or compute it now."""
@@ -311,16 +295,6 @@ class Evidence:
         return found
 
     @_kept
-    def fold_noisy(self, sigma: float, n_splits: int) -> Array:
-        """Return the probabilities of a flag on perturbed rows, each by its fold's candidates."""
-        found = np.empty((len(self.candidates.complexity), len(self.y)))
-        for number, (test, fitted) in enumerate(self.folds(n_splits)):
-            found[:, test] = self.candidates.flag_probability(
-                fitted, rows_of(self.X, test), sigma, self.seed(5, number)
-            )
-        return found
-
-    @_kept
     def rotations(self, n_splits: int) -> list[tuple[Indices, Indices, Any, Flags]]:
         """Return splits of the training part in three: rows to choose on, rows to judge on.
 
@@ -331,22 +305,11 @@ class Evidence:
         for number, judge in enumerate(parts):
             choose = parts[(number + 1) % n_splits]
             rest = np.setdiff1d(np.arange(len(self.y_train)), np.concatenate([judge, choose]))
-            fitted = self.candidates.fit(
-                rows_of(self.X_train, rest), self.y_train[rest], self.seed(6, number)
-            )
+            rows, seed = rows_of(self.X_train, rest), self.seed(6, number)
+            fitted = self.candidates.fit(rows, self.y_train[rest], seed)
             seen = self.candidates.probability(fitted, rows_of(self.X_train, judge))
             found.append((choose, judge, fitted, seen > 0.5))
         return found
-
-    @_kept
-    def rotation_noisy(self, sigma: float, n_splits: int) -> list[Array]:
-        """Return, for each rotation, the probabilities of a flag on its perturbed rows."""
-        return [
-            self.candidates.flag_probability(
-                fitted, rows_of(self.X_train, choose), sigma, self.seed(7, number)
-            )
-            for number, (choose, _, fitted, _) in enumerate(self.rotations(n_splits))
-        ]
 
     @_kept
     def law(self, sigma: float, n_replicas: int, out_of_bag: bool = False) -> CountLaw:
@@ -360,16 +323,21 @@ class Evidence:
     @_kept
     def fold_law(self, sigma: float, n_splits: int, n_replicas: int) -> CountLaw:
         """Return the law of counts on the perturbed rows of all folds."""
-        return CountLaw(self.fold_noisy(sigma, n_splits), self.y, n_replicas)
+        chances = np.empty((len(self.candidates.complexity), len(self.y)))
+        for number, (test, fitted) in enumerate(self.folds(n_splits)):
+            rows, seed = rows_of(self.X, test), self.seed(5, number)
+            chances[:, test] = self.candidates.flag_probability(fitted, rows, sigma, seed)
+        return CountLaw(chances, self.y, n_replicas)
 
     @_kept
     def rotation_laws(self, sigma: float, n_splits: int, n_replicas: int) -> list[CountLaw]:
         """Return, for each rotation, the law of counts on its perturbed rows."""
-        parts = zip(self.rotation_noisy(sigma, n_splits), self.rotations(n_splits), strict=True)
-        return [
-            CountLaw(probability, self.y_train[choose], n_replicas)
-            for probability, (choose, *_) in parts
-        ]
+        laws = []
+        for number, (choose, _, fitted, _) in enumerate(self.rotations(n_splits)):
+            rows, seed = rows_of(self.X_train, choose), self.seed(7, number)
+            chances = self.candidates.flag_probability(fitted, rows, sigma, seed)
+            laws.append(CountLaw(chances, self.y_train[choose], n_replicas))
+        return laws
 
 
 def mean_log_loss(probability: Array, y: Flags) -> Array:
@@ -434,6 +402,12 @@ class Rule(ABC):
     scoring: Any = "f1"
     perturbs: ClassVar[bool] = False  # whether flag probabilities stand behind its scores
 
+    def __post_init__(self) -> None:
+        """Check the arguments that several rules have."""
+        for name, least in {"n_splits": 2, "n_repeats": 1, "n_replicas": 1}.items():
+            check.integer(name, getattr(self, name, least), least)
+        check.number("share", getattr(self, "share", 0), 0, 1)
+
     @abstractmethod
     def scores(self, evidence: Evidence) -> Array:
         """Return the criterion of each candidate; the largest is best."""
@@ -453,8 +427,7 @@ class Rule(ABC):
         -------
         Choice
         """
-        if not isinstance(evidence, Evidence):
-            raise TypeError(f"evidence must be an Evidence, got {shown(evidence)}.")
+        check.kind("evidence", evidence, Evidence, "be an Evidence")
         tied = self.tied(evidence)
         index = int(np.random.default_rng(evidence.seed(8)).choice(tied))
         error = evidence.candidates.flag_error if self.perturbs else 0.0
@@ -471,7 +444,7 @@ class Rule(ABC):
 @cache
 def _count_score(scoring: Any) -> Callable[..., Array]:
     """Return a score as a function of true and false positives, cases and others."""
-    found = count_metric(check_scorer(scoring), np.array([0, 1]))
+    found = count_metric(check.scorer(scoring), np.array([0, 1]))
     if found is None or found[0] != 1:
         raise ValueError(
             "scoring must count right and wrong predictions of two classes, such as 'f1' or an "
@@ -496,7 +469,7 @@ class HoldOut(Rule):
 
     def __post_init__(self) -> None:
         """Check the arguments."""
-        check_choice("ties", self.ties, ("random", "log_loss"))
+        check.choice("ties", self.ties, ("random", "log_loss"))
 
     def scores(self, evidence: Evidence) -> Array:
         """Return each candidate's score on the validation part."""
@@ -532,10 +505,6 @@ class BootstrapQuartile(Rule):
     """
 
     share: float = 0.25
-
-    def __post_init__(self) -> None:
-        """Check the arguments."""
-        check_number("share", self.share, 0, 1)
 
     def scores(self, evidence: Evidence) -> Array:
         """Return the quantile of each candidate's score over resamples."""
@@ -595,11 +564,6 @@ class RepeatedCV(Rule):
     n_splits: int = 5
     n_repeats: int = 1
 
-    def __post_init__(self) -> None:
-        """Check the arguments."""
-        check_integer("n_splits", self.n_splits, 2)
-        check_integer("n_repeats", self.n_repeats, 1)
-
     def scores(self, evidence: Evidence) -> Array:
         """Return each recipe's score over the held-out folds."""
         found = [
@@ -626,10 +590,6 @@ class OneStandardError(Rule):
     """
 
     n_splits: int = 5
-
-    def __post_init__(self) -> None:
-        """Check the arguments."""
-        check_integer("n_splits", self.n_splits, 2)
 
     def scores(self, evidence: Evidence) -> Array:
         """Return each recipe's mean score over folds."""
@@ -688,14 +648,13 @@ class PerturbationValidation(Rule):
 
     def __post_init__(self) -> None:
         """Check the arguments."""
+        super().__post_init__()
         if self.sigma != "nested":
             if isinstance(self.sigma, str):
                 raise ValueError(f"sigma must be above 0 or 'nested', got {self.sigma!r}.")
-            check_interval("sigma", self.sigma, 0, np.inf, left_open=True)
-        check_interval("sigmas", self.sigmas, 0, np.inf, left_open=True)
-        check_bool("out_of_bag", self.out_of_bag)
-        check_integer("n_replicas", self.n_replicas, 1)
-        check_number("share", self.share, 0, 1)
+            check.interval("sigma", self.sigma, 0, np.inf, left_open=True)
+        check.interval("sigmas", self.sigmas, 0, np.inf, left_open=True)
+        check.flag("out_of_bag", self.out_of_bag)
 
     def scores(self, evidence: Evidence) -> Array:
         """Return the quantile of each candidate's law."""
@@ -747,10 +706,8 @@ class PVFInsideCV(Rule):
 
     def __post_init__(self) -> None:
         """Check the arguments."""
-        check_interval("sigma", self.sigma, 0, np.inf, left_open=True)
-        check_integer("n_splits", self.n_splits, 2)
-        check_integer("n_replicas", self.n_replicas, 1)
-        check_number("share", self.share, 0, 1)
+        super().__post_init__()
+        check.interval("sigma", self.sigma, 0, np.inf, left_open=True)
 
     def scores(self, evidence: Evidence) -> Array:
         """Return the quantile of the law of each recipe's score over all folds."""
@@ -778,7 +735,7 @@ class PMVRule(Rule):
 
     def __post_init__(self) -> None:
         """Check the arguments."""
-        levels = check_interval("noise_levels", self.noise_levels, 0, 0.5)
+        levels = check.interval("noise_levels", self.noise_levels, 0, 0.5)
         if levels.ndim != 1 or len(np.unique(levels)) < 2:
             raise ValueError(f"noise_levels must be two or more, got {shown(self.noise_levels)}.")
 

@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import get_routing_for_object
 
-from pvf._checks import check_choice, check_integer, check_scorer, shown
+from pvf import _checks as check
+from pvf._checks import shown
 from pvf._seeds import scorer_seed
-from pvf.exact import METHODS, Method
+from pvf._types import ArrayLike
+from pvf.exact import Method
 from pvf.perturbation import JointPerturbation, check_perturbation, fitted_perturbation
-from pvf.validation import Aggregate, Scoring, check_aggregate, perturbation_validation
+from pvf.validation import Aggregate, Scoring, check_sets, perturbation_validation
 
 
 def perturbation_scorer(
@@ -71,12 +72,9 @@ def perturbation_scorer(
     {'max_depth': 1}
     """
     seed = scorer_seed(random_state)
-    check_integer("n_sets", n_sets, 1)
-    check_integer("n_replicas", n_replicas, 1)
-    check_aggregate(aggregate)
-    check_scorer(scoring)
+    check_sets(n_sets, n_replicas, aggregate, method, tie_break="first", common_noise=True)
+    check.scorer(scoring)
     check_perturbation(perturbation)
-    check_choice("method", method, METHODS)
     return PerturbationScorer(scoring, perturbation, n_sets, n_replicas, aggregate, seed, method)
 
 
@@ -93,12 +91,7 @@ class PerturbationScorer:
     method: Method = "sample"
 
     def __call__(
-        self,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        **score_params: Any,
+        self, estimator: Any, X: Any, y: ArrayLike, sample_weight: Any = None, **score_params: Any
     ) -> float:
         """Return the aggregated score of a fitted model on perturbed copies of X."""
         settings: dict[str, Any] = vars(self) | {
@@ -112,11 +105,11 @@ class PerturbationScorer:
 
     def get_metadata_routing(self) -> Any:
         """Return what the scorer inside requests."""
-        return get_routing_for_object(check_scorer(self.scoring))
+        return get_routing_for_object(check.scorer(self.scoring))
 
     def set_score_request(self, **requests: bool | str | None) -> Self:
         """Return a scorer that requests metadata for ``scoring``, ``sample_weight=True`` say."""
-        inner: Any = deepcopy(check_scorer(self.scoring))
+        inner: Any = deepcopy(check.scorer(self.scoring))
         if not hasattr(inner, "set_score_request"):
             raise TypeError(
                 f"scoring {shown(self.scoring)} takes no requests: make it a scorer with "

@@ -7,6 +7,7 @@ cross-validation and the hold-out, with or without perturbation, are made here.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,24 +15,14 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import StratifiedKFold, cross_val_score, train_test_split
 
+from pvf import _checks as check
 from pvf._blocks import one_number
-from pvf._checks import (
-    check_choice,
-    check_column,
-    check_integer,
-    check_interval,
-    check_number,
-    check_samples,
-    check_scorer,
-    check_text,
-    shown,
-)
-from pvf._types import Array
+from pvf._checks import shown
+from pvf._types import Array, ArrayLike
 from pvf.rules import (
     BootstrapQuartile,
     Evidence,
@@ -105,9 +96,9 @@ def cross_validation_criterion(
     >>> round(criterion(GaussianNB(), *load_iris(return_X_y=True)), 2)
     0.96
     """
-    check_scorer(scoring)
-    check_integer("n_splits", n_splits, 2)
-    check_integer("random_state", random_state, 0, _LARGEST_SEED)
+    check.scorer(scoring)
+    check.integer("n_splits", n_splits, 2)
+    check.integer("random_state", random_state, 0, _LARGEST_SEED)
     return _CrossValidation(scoring, n_splits, random_state)
 
 
@@ -149,10 +140,10 @@ def holdout_criterion(
     >>> round(holdout(GaussianNB(), *make_moons(200, noise=0.2, random_state=0)), 1)
     0.9
     """
-    check_scorer(scoring)
-    check_interval("validation_share", validation_share, 0, 1, left_open=True)
-    check_number("validation_share", validation_share, 0, 1, right_open=True)
-    check_integer("random_state", random_state, 0, _LARGEST_SEED)
+    check.scorer(scoring)
+    check.interval("validation_share", validation_share, 0, 1, left_open=True)
+    check.number("validation_share", validation_share, 0, 1, right_open=True)
+    check.integer("random_state", random_state, 0, _LARGEST_SEED)
     return _Holdout(scoring, validation_share, random_state)
 
 
@@ -200,8 +191,8 @@ def refit_by(
     >>> GridSearchCV(tree, grid, refit=simplest).fit(X, y).best_params_
     {'max_depth': 5}
     """
-    check_choice("rule", rule, _REFIT_RULES)
-    check_text("metric", metric)
+    check.choice("rule", rule, _REFIT_RULES)
+    check.text("metric", metric)
     is_function = callable(complexity) and not isinstance(complexity, type)
     if not (complexity is None or isinstance(complexity, str) or is_function):
         raise TypeError(
@@ -235,13 +226,12 @@ class _RefitBy:
             error = scores[best].std(ddof=1) / np.sqrt(scores.shape[1])
             good = means >= means[best] - error
         chosen = np.flatnonzero(good)
-        keys = [means[chosen] * -1]
+        # for PVF none of these is better, within rounding
+        keys = [means[chosen] * (0 if self.rule == "pvf" else -1)]
         if self.complexity is not None:
             keys.append(self._complexities(cv_results)[chosen])
         if self.rule == "most_stable":
             keys.append(scores[chosen].std(axis=1))
-        if self.rule == "pvf":
-            keys[0] = np.zeros(len(chosen))  # within rounding, none is better
         return int(chosen[np.lexsort(keys)[0]])
 
     def _split_scores(self, cv_results: Mapping[str, Any]) -> Array:
@@ -250,15 +240,9 @@ class _RefitBy:
         metric = self.metric or (known[0] if len(known) == 1 else None)
         if metric not in known:
             raise ValueError(f"metric must be one of the search's {known}, got {self.metric!r}.")
-        ending = f"_test_{metric}"
-        splits = [
-            np.asarray(cv_results[name], dtype=float)
-            for name in cv_results
-            if name.startswith("split")
-            and name.endswith(ending)
-            and name[len("split") : -len(ending)].isdigit()
-        ]
-        return np.stack(splits, axis=1)
+        of_split = re.compile(rf"split\d+_test_{re.escape(metric)}")
+        splits = [cv_results[name] for name in cv_results if of_split.fullmatch(name)]
+        return np.stack(splits, axis=1).astype(float)
 
     def _complexities(self, cv_results: Mapping[str, Any]) -> Array:
         complexity = self.complexity
@@ -271,8 +255,7 @@ class _RefitBy:
                 )
             value = complexity(params) if callable(complexity) else params[complexity]
             # no limit, as None says for trees, is the most complex
-            unlimited = value is None
-            found.append(np.inf if unlimited else check_number("complexity", value, -np.inf))
+            found.append(np.inf if value is None else check.number("complexity", value, -np.inf))
         return np.array(found)
 
 
@@ -359,7 +342,7 @@ def rank_models(
     """
     named = named_models(models)
     _check_criteria(criteria)
-    check_samples("X", X, len(check_column("y", y)))
+    check.samples("X", X, len(check.column("y", y)))
     rows = []
     for criterion, score_of in criteria.items():
         for name, model in named.items():
@@ -377,11 +360,9 @@ def rank_models(
 
 def named_models(models: Any) -> dict[Any, Any]:
     """Return unfitted models by name; those of a list are named by what they print."""
-    if not isinstance(models, Mapping | list | tuple):
-        raise TypeError(f"models must be a list or a dict of estimators, got {shown(models)}.")
-    named = (
-        dict(models) if isinstance(models, Mapping) else {repr(model): model for model in models}
-    )
+    check.kind("models", models, Mapping | list | tuple, "be a list or a dict of estimators")
+    is_named = isinstance(models, Mapping)
+    named = dict(models) if is_named else {repr(model): model for model in models}
     if not named or len(named) < len(models):
         raise ValueError(f"models must be one or more, of different names, got {shown(models)}.")
     for name, model in named.items():
@@ -391,8 +372,7 @@ def named_models(models: Any) -> dict[Any, Any]:
 
 
 def _check_criteria(criteria: Any) -> None:
-    if not isinstance(criteria, Mapping):
-        raise TypeError(f"criteria must be a dict of names to callables, got {shown(criteria)}.")
+    check.kind("criteria", criteria, Mapping, "be a dict of names to callables")
     if not criteria:
         raise ValueError("criteria must name at least one callable, got none.")
     for name, score_of in criteria.items():

@@ -17,33 +17,15 @@ from typing import Any, Required, TypedDict, Unpack, overload
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed, effective_n_jobs
-from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import gen_batches, gen_even_slices
 from tqdm import tqdm
 
-from pvf._blocks import (
-    BlockScorer,
-    PerturbedSets,
-    one_number,
-    scores_on,
-)
-from pvf._checks import (
-    check_array,
-    check_bool,
-    check_choice,
-    check_column,
-    check_fitted,
-    check_integer,
-    check_n_jobs,
-    check_number,
-    check_samples,
-    check_scorer,
-    naming,
-    shown,
-)
+from pvf import _checks as check
+from pvf._blocks import BlockScorer, PerturbedSets, one_number, scores_on
+from pvf._checks import naming, shown
 from pvf._people import check_weights
 from pvf._seeds import Seed, child_seed, plain_seed, seed_sequence
-from pvf._types import Array, Flags, Indices, Scorer
+from pvf._types import Array, ArrayLike, Flags, Indices, NDArray, Scorer
 from pvf.exact import METHODS, Method, NoLawError, ScoreLaw, laws_where_known
 from pvf.perturbation import JointPerturbation, fitted_perturbation, sampler_of
 from pvf.validation_result import (
@@ -212,16 +194,16 @@ def perturbation_validation(
     """
     names, candidates = _check_models(models)
     labels, given = check_validation_data(X, y, several=True), _named_scorings(scoring)
-    _check_sets(n_sets, n_replicas, aggregate, tie_break, common_noise, method)
-    check_bool("progress", progress)
-    check_n_jobs(n_jobs)
-    budget = check_number("memory_budget", memory_budget, 1) * 2**20
+    check_sets(n_sets, n_replicas, aggregate, method, tie_break, common_noise)
+    check.flag("progress", progress)
+    check.n_jobs(n_jobs)
+    budget = check.number("memory_budget", memory_budget, 1) * 2**20
     seed = seed_sequence(random_state)
     params = _score_params(sample_weight, score_params, len(labels))
     perturbation = fitted_perturbation(perturbation, X)
-    scorers = tuple(BlockScorer(labels, check_scorer(one), params) for one in given.values())
+    scorers = tuple(BlockScorer(labels, check.scorer(one), params, one) for one in given.values())
 
-    unperturbed = _unperturbed(scorers, given, candidates, names, X)
+    unperturbed = _unperturbed(scorers, candidates, names, X)
     laws: list[Laws] = [(None,) * len(names)] * len(given)
     if method != "sample":
         known = _known_laws(candidates, X, perturbation, scorers, n_replicas, aggregate)
@@ -242,31 +224,30 @@ def perturbation_validation(
     return results if isinstance(scoring, Mapping) else results[""]
 
 
-def _check_sets(
-    n_sets: Any, n_replicas: Any, aggregate: Any, tie_break: Any, common_noise: Any, method: Any
+def check_sets(
+    n_sets: Any, n_replicas: Any, aggregate: Any, method: Any, tie_break: Any, common_noise: Any
 ) -> None:
-    check_integer("n_sets", n_sets, 1)
-    check_integer("n_replicas", n_replicas, 1)
-    check_aggregate(aggregate)
-    check_choice("tie_break", tie_break, TIE_BREAKS)
-    check_bool("common_noise", common_noise)
-    check_choice("method", method, METHODS)
+    """Refuse what does not say how sets are made, aggregated and compared."""
+    check.integer("n_sets", n_sets, 1)
+    check.integer("n_replicas", n_replicas, 1)
+    if not callable(aggregate) or isinstance(aggregate, type):
+        takes = "be a quantile in [0, 1] or a function of the scores"
+        check.number("aggregate", check.kind("aggregate", aggregate, numbers.Real, takes), 0, 1)
+    check.choice("method", method, METHODS)
+    check.choice("tie_break", tie_break, TIE_BREAKS)
+    check.flag("common_noise", common_noise)
 
 
 def _unperturbed(
-    scorers: Sequence[BlockScorer],
-    given: Mapping[str, Scoring],
-    models: Sequence[Any],
-    names: Sequence[str],
-    X: Any,
+    scorers: Sequence[BlockScorer], models: Sequence[Any], names: Sequence[str], X: Any
 ) -> Array:
     """Return scores of shape (n_scorers, n_models) on the validation set as it is."""
     # The scorers' own errors and warnings come first, and once.
-    for one, of in zip(given.values(), scorers, strict=True):
-        _try_scorer(of, one, models[0], X)
+    for scorer in scorers:
+        one_number("scoring", _first_score(scorer, models[0], X))
     scores = scores_on(scorers, models, X, 1)[:, :, 0]
-    for one, plain in zip(given.values(), scores, strict=True):
-        _refuse_nan(plain[:, None], one, names, "the validation set as it is")
+    for scorer, plain in zip(scorers, scores, strict=True):
+        _refuse_nan(plain[:, None], scorer.given, names, "the validation set as it is")
     return scores
 
 
@@ -335,37 +316,35 @@ def _result(
 def _named_scorings(scoring: Any) -> dict[str, Any]:
     """Return scorers as given, by name; a single one has no name."""
     if not isinstance(scoring, Mapping):
-        check_scorer(scoring)
+        check.scorer(scoring)
         return {"": scoring}
     if not scoring or not all(isinstance(name, str) for name in scoring):
         raise ValueError(f"scoring must map one name or more to scorers, got {shown(scoring)}.")
     for name, one in scoring.items():
         with naming(f"scoring {name!r}"):
-            check_scorer(one)
+            check.scorer(one)
     return dict(scoring)
 
 
 def _score_params(sample_weight: Any, score_params: Any, n_samples: int) -> dict[str, Any]:
     """Return what scorers are handed beside samples and labels."""
-    if not isinstance(score_params, Mapping | None):
-        raise TypeError(f"score_params must be a dict or None, got {shown(score_params)}.")
+    check.kind("score_params", score_params, Mapping | None, "be a dict or None")
     params = dict(score_params or {})
     if sample_weight is not None:
         params["sample_weight"] = check_weights(sample_weight, n_samples)
     return params
 
 
-def _try_scorer(one: BlockScorer, given: Any, model: Any, X: Any) -> None:
+def _first_score(one: BlockScorer, model: Any, X: Any) -> Any:
     try:
-        score = one.scorer(model, X, one.y, **one.params)
+        return one.scorer(model, X, one.y, **one.params)
     except (TypeError, ValueError) as error:
-        if one.params:
-            raise type(error)(
-                f"scoring {shown(given)} must take {sorted(one.params)}, which are given as "
-                f"sample_weight or score_params: {error}"
-            ) from error
-        raise
-    one_number("scoring", score)
+        if not one.params:
+            raise
+        raise type(error)(
+            f"scoring {shown(one.given)} must take {sorted(one.params)}, which are given as "
+            f"sample_weight or score_params: {error}"
+        ) from error
 
 
 def _all_scores(
@@ -483,10 +462,8 @@ def quantile_of_rows(scores: Array, share: float) -> Array:
         found = np.quantile(scores, share, axis=1)
     infinite = np.isinf(scores).any(axis=1)
     if infinite.any():
-        low, high = (
-            np.quantile(scores[infinite], share, axis=1, method=side)
-            for side in ("lower", "higher")
-        )
+        some = scores[infinite]
+        low, high = (np.quantile(some, share, axis=1, method=m) for m in ("lower", "higher"))
         between = np.where(np.isinf(high), high, found[infinite])
         found[infinite] = np.where(np.isinf(low) | (low == high), low, between)
     return found
@@ -514,7 +491,7 @@ def _check_models(models: Any) -> tuple[list[str], list[Any]]:
     if not candidates:
         raise ValueError("models must hold at least one fitted estimator, got none.")
     for name, model in zip(names, candidates, strict=True):
-        check_fitted(f"models: {name!r}", model)
+        check.fitted(f"models: {name!r}", model)
     return names, candidates
 
 
@@ -523,24 +500,12 @@ def check_validation_data(X: Any, y: ArrayLike, *, several: bool = False) -> NDA
 
     With ``several``, a sample may have several labels, each of them 0 or 1.
     """
-    labels = check_array("y", y)
+    labels = check.array("y", y)
     is_indicator = labels.ndim == 2 and labels.shape[1] > 1 and labels.dtype.kind in "biuf"
     if not (several and is_indicator and np.isin(labels, (0, 1)).all()):
-        labels = check_column("y", y)
-    check_samples("X", X, len(labels))
+        labels = check.column("y", y)
+    check.samples("X", X, len(labels))
     kinds = np.unique(labels, axis=0) if labels.ndim > 1 else pd.unique(labels)
     if len(kinds) < 2:
         raise ValueError(f"y must have at least two classes, got {kinds.tolist()}.")
     return labels
-
-
-def check_aggregate(aggregate: Any) -> None:
-    """Refuse what is neither a quantile nor a function of the scores."""
-    if callable(aggregate) and not isinstance(aggregate, type):
-        return
-    if not isinstance(aggregate, numbers.Real):
-        raise TypeError(
-            "aggregate must be a quantile in [0, 1] or a function of the scores, "
-            f"got {shown(aggregate)}."
-        )
-    check_number("aggregate", aggregate, 0, 1)

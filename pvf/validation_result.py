@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
+from pvf import _checks as check
 from pvf import plotting
-from pvf._checks import (
-    check_array,
-    check_axes,
-    check_choice,
-    check_integer,
-    check_numeric,
-    check_shape,
-    shown,
-)
+from pvf._checks import shown
 from pvf._text import shortened
-from pvf._types import Array, Flags, Indices
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from pvf.exact import ScoreLaw
+from pvf._types import Array, Axes, Flags, Indices
+from pvf.exact import ScoreLaw
 
 _ROUNDING = 1e-9  # errors of a law below this change no quantile but by chance
 TIE_BREAKS = ("first", "last", "random")
@@ -76,16 +65,16 @@ class PerturbationValidationResult:
     def __post_init__(self) -> None:
         """Check that the parts fit together, also where a result is made by hand."""
         if self.scores is None:
-            n_models = check_numeric("aggregated", self.aggregated).size
+            n_models = check.numeric("aggregated", self.aggregated).size
         else:
             n_models = len(_scores("scores", self.scores, (-1, -1), may_be_nan=True))
         for name in ("aggregated", "unperturbed"):
             _scores(name, getattr(self, name), (n_models,), as_in="scores")
-        tied = check_array("tied", self.tied)
-        check_shape("tied", tied, (-1,))
+        tied = check.array("tied", self.tied)
+        check.shape("tied", tied, (-1,))
         if tied.dtype.kind not in "iu" or tied.min() < 0 or tied.max() >= n_models:
             raise ValueError(f"tied must hold indices below {n_models}, got {shown(self.tied)}.")
-        check_integer("best_index", self.best_index, 0, n_models - 1)
+        check.integer("best_index", self.best_index, 0, n_models - 1)
         for name in ("models", "names"):
             given = getattr(self, name)
             if not isinstance(given, tuple) or len(given) != n_models:
@@ -93,9 +82,9 @@ class PerturbationValidationResult:
         if not all(isinstance(name, str) for name in self.names):
             raise TypeError(f"names must be texts, got {shown(self.names)}.")
         self._check_laws(n_models)
-        check_choice("tie_break", self.tie_break, TIE_BREAKS)
+        check.choice("tie_break", self.tie_break, TIE_BREAKS)
         if not isinstance(self.seed, np.random.SeedSequence):
-            check_integer("seed", self.seed, 0, None)
+            check.integer("seed", self.seed, 0, None)
 
     def _check_laws(self, n_models: int) -> None:
         """Fill in what is left out, and refuse models that have neither scores nor a law."""
@@ -175,9 +164,8 @@ class PerturbationValidationResult:
         scores = np.full((len(index), 1), np.nan) if self.scores is None else self.scores
         with np.errstate(invalid="ignore"):  # infinity minus infinity
             spread = scores.std(axis=1, ddof=1) if scores.shape[1] > 1 else scores[:, 0] * np.nan
-            summary = np.stack(
-                [scores.mean(axis=1), spread, scores.min(axis=1), scores.max(axis=1)]
-            )
+            ends = scores.min(axis=1), scores.max(axis=1)
+            summary = np.stack([scores.mean(axis=1), spread, *ends])
         for q in np.flatnonzero(self.exact).tolist():
             law = self._law_of(q)
             summary[:, q] = law.mean, law.sd, law.support[0], law.support[-1]
@@ -238,10 +226,10 @@ class PerturbationValidationResult:
             the extremes, of an exact law all but half a percent at each end; a diamond is the
             aggregated score, a cross the unperturbed one. Infinite scores are left out.
         """
-        check_integer("n_models", n_models, 1)
+        check.integer("n_models", n_models, 1)
         shown = self._order[:n_models]
         height = 0.32 * len(shown) + 1.2
-        ax = check_axes(ax) or plotting.new_axes(figsize=(6.8, height))
+        ax = check.axes(ax) or plotting.new_axes(figsize=(6.8, height))
         rows = np.arange(len(shown))[::-1]
         blue, orange = plotting.PALETTE[:2]
         ax.boxplot(
@@ -279,9 +267,8 @@ class PerturbationValidationResults(dict[str, PerturbationValidationResult]):
 
     def to_frame(self) -> pd.DataFrame:
         """Return the results' tables below each other, indexed by scorer and model."""
-        return pd.concat(
-            {name: result.to_frame() for name, result in self.items()}, names=["metric"]
-        )
+        frames = {name: result.to_frame() for name, result in self.items()}
+        return pd.concat(frames, names=["metric"])
 
     def __repr__(self) -> str:
         best = "".join(f"\n  {n}: {shortened(r.best_name, 60)!r}" for n, r in self.items())
@@ -295,8 +282,8 @@ def _scores(
     name: str, value: Any, shape: tuple[int, ...], as_in: str = "", *, may_be_nan: bool = False
 ) -> Array:
     """Return scores, which may be infinite."""
-    scores = check_numeric(name, value)
-    check_shape(name, scores, shape, as_in)
+    scores = check.numeric(name, value)
+    check.shape(name, scores, shape, as_in)
     if np.isnan(scores).any() and not may_be_nan:
         raise ValueError(f"{name} must not be NaN, got {shown(value)}.")
     return scores

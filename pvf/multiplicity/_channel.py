@@ -17,10 +17,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import entr, expit, log_expit, logit, rel_entr, xlog1py
 
-from pvf._types import Array, Flags, Indices
+from pvf._types import Array, Flags, Indices, NDArray
 
 #: Probabilities below this are taken as 0, so that products of a few stay above underflow. It
 #: changes a capacity by less than 1e-147 bits.
@@ -249,24 +248,24 @@ def _drop_some(rows: Array, entropy: Array, weights: Array, which: NDArray, size
     weights[which] /= weights[which].sum(axis=1, keepdims=True)
 
 
-def _matvec(matrices: Array, vectors: Array) -> Array:
+def matvec(matrices: Array, vectors: Array) -> Array:
     """Return each matrix times its vector."""
     return np.matmul(matrices, vectors[:, :, None])[:, :, 0]
 
 
-def _mixture(rows: Array, weights: Array) -> Array:
+def mixture(rows: Array, weights: Array) -> Array:
     """Return the centre q that the weights give each channel."""
     return np.matmul(weights[:, None, :], rows)[:, 0]
 
 
-def _negative_log(q: Array) -> Array:
-    """Return -log q, and 0 where q is 0: no row has that class then."""
-    return -np.log(q, out=np.zeros_like(q), where=q > 0)
+def negative_log(q: Array, absent: float = 0.0) -> Array:
+    """Return -log q, and ``absent`` where q is 0: no row behind a centre has that class then."""
+    return -np.log(q, out=np.full_like(q, -absent), where=q > 0)
 
 
 def _divergences(rows: Array, entropy: Array, weights: Array) -> Array:
     """Return D(p_m ‖ q) of every row."""
-    return _matvec(rows, _negative_log(_mixture(rows, weights))) - entropy
+    return matvec(rows, negative_log(mixture(rows, weights))) - entropy
 
 
 @dataclass
@@ -290,8 +289,8 @@ class _Newton:
     @classmethod
     def start(cls, rows: Array, entropy: Array, weights: Array) -> _Newton:
         """Start inside the constraints, at the centre that the weights give."""
-        z = _negative_log(_mixture(rows, weights))
-        largest = (_matvec(rows, z) - entropy).max(axis=1, keepdims=True)
+        z = negative_log(mixture(rows, weights))
+        largest = (matvec(rows, z) - entropy).max(axis=1, keepdims=True)
         z = z - largest - np.maximum(0.1 * largest, 1e-12)
         return cls(
             index=np.arange(len(rows)),
@@ -300,7 +299,7 @@ class _Newton:
             weight=np.maximum(weights, 1e-8 / weights.shape[1]),
             absent=rows.max(axis=1) <= 0,
             z=z,
-            slack=entropy - _matvec(rows, z),
+            slack=entropy - matvec(rows, z),
             step=np.ones(len(rows)),
         )
 
@@ -322,8 +321,8 @@ class _Newton:
         solve = self._factor(q, ratio)
 
         def direction(target: Array) -> tuple[Array, Array, Array]:
-            dz = solve(q - _mixture(self.rows, target / self.slack))
-            dslack = -_matvec(self.rows, dz)
+            dz = solve(q - mixture(self.rows, target / self.slack))
+            dslack = -matvec(self.rows, dz)
             return dz, dslack, target / self.slack - self.weight - ratio * dslack
 
         _, dslack, dweight = direction(np.zeros_like(self.weight))
@@ -367,7 +366,7 @@ class _Newton:
         lower, upper = capacity_bounds(self.rows, self.entropy, weights)
         # Any z bounds the capacity from above, even where a class is so rare that the weights
         # cannot say its share accurately.
-        largest = (_matvec(self.rows, self.z) - self.entropy).max(axis=1)
+        largest = (matvec(self.rows, self.z) - self.entropy).max(axis=1)
         return lower, np.minimum(upper, np.log(self.exp_z.sum(axis=1)) + largest), weights
 
 

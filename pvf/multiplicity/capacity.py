@@ -16,16 +16,9 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import ArrayLike, NDArray
 
-from pvf._checks import (
-    check_bool,
-    check_finite,
-    check_integer,
-    check_n_jobs,
-    check_number,
-)
-from pvf._types import Array
+from pvf import _checks as check
+from pvf._types import Array, ArrayLike, NDArray
 from pvf.multiplicity import _channel
 from pvf.multiplicity.scores import (
     LN2,
@@ -125,12 +118,12 @@ def rashomon_capacity(
     [1.444935] [[0.5 0.5 0. ]]
     """
     array = as_scores(scores)
-    check_bool("return_weights", return_weights)
-    check_bool("return_gap", return_gap)
-    check_n_jobs(n_jobs)
-    tol = check_number("tol", tol, 1e-13)
-    max_iter = check_integer("max_iter", max_iter, 1)
-    budget = check_number("memory_budget", memory_budget, 1) * 2**20
+    check.flag("return_weights", return_weights)
+    check.flag("return_gap", return_gap)
+    check.n_jobs(n_jobs)
+    tol = check.number("tol", tol, 1e-13)
+    max_iter = check.integer("max_iter", max_iter, 1)
+    budget = check.number("memory_budget", memory_budget, 1) * 2**20
     if len(array) == 1:
         warnings.warn("scores holds one model: its capacity is 1, by definition.", stacklevel=2)
     parts = Parallel(n_jobs=n_jobs, prefer="threads")(
@@ -194,10 +187,10 @@ def capacity_tail(capacity: ArrayLike, share: float) -> float:
     >>> capacity_tail([1.0, 1.1, 1.3, 1.5], 0.5)
     1.4
     """
-    values = check_finite("capacity", capacity)
+    values = check.finite("capacity", capacity)
     if values.ndim != 1 or not values.size:
         raise ValueError(f"capacity must have shape (n_samples,), got {values.shape}.")
-    if check_number("share", share, 0, 1) == 0:
+    if check.number("share", share, 0, 1) == 0:
         raise ValueError(f"share must be above 0, got {share}.")
     size = int(np.ceil(share * values.size - 1e-9))
     return float(np.partition(values, values.size - size)[values.size - size :].mean())

@@ -4,30 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 from sklearn.metrics import log_loss
 
+from pvf import _checks as check
 from pvf import plotting
-from pvf._checks import (
-    check_array,
-    check_axes,
-    check_choice,
-    check_column,
-    check_finite,
-    check_integer,
-    check_interval,
-    check_number,
-    check_samples,
-    check_shape,
-    check_text,
-    naming,
-    shown,
-)
-from pvf._types import Array, Indices
+from pvf._checks import naming, shown
+from pvf._types import Array, ArrayLike, Axes, Indices, NDArray
 from pvf.multiplicity.capacity import capacity_tail, rashomon_capacity
 from pvf.multiplicity.measures import rashomon_set
 from pvf.multiplicity.scores import (
@@ -38,9 +24,6 @@ from pvf.multiplicity.scores import (
     positive_scores,
     widest_range,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass
@@ -85,20 +68,20 @@ class MultiplicityDisplay:
 
     def __post_init__(self) -> None:
         """Check what was given, so that a slip isn't found only when it is drawn."""
-        self.capacity = check_finite("capacity", self.capacity)
-        check_shape("capacity", self.capacity, (-1,))
+        self.capacity = check.finite("capacity", self.capacity)
+        check.shape("capacity", self.capacity, (-1,))
         n_samples = len(self.capacity)
         if self.scores is not None:
-            self.scores = check_interval("scores", self.scores, 0, 1)
-            check_shape("scores", self.scores, (-1, n_samples), as_in="capacity")
+            self.scores = check.interval("scores", self.scores, 0, 1)
+            check.shape("scores", self.scores, (-1, n_samples), as_in="capacity")
         if self.contested_class is not None:
-            contested = check_array("contested_class", self.contested_class)
-            check_shape("contested_class", contested, (n_samples,), as_in="capacity")
+            contested = check.array("contested_class", self.contested_class)
+            check.shape("contested_class", contested, (n_samples,), as_in="capacity")
             if contested.dtype.kind not in "iu":
                 raise TypeError(f"contested_class must hold whole numbers, got {shown(contested)}.")
         if self.samples is not None:
             check_sample_names("samples", self.samples, n_samples, "capacity")
-        check_text("name", self.name)
+        check.text("name", self.name)
 
     @classmethod
     def from_scores(
@@ -130,7 +113,7 @@ class MultiplicityDisplay:
         array = as_scores(scores)
         if samples is not None:
             check_sample_names("samples", samples, array.shape[1])
-        check_text("name", name)
+        check.text("name", name)
         capacity = rashomon_capacity(array, tol=tol, n_jobs=n_jobs)
         contested, _, _ = widest_range(array)
         is_two = n_classes(array) == 2
@@ -193,8 +176,8 @@ class MultiplicityDisplay:
         able = list(models.values()) if isinstance(models, Mapping) else models
         if not isinstance(able, list | tuple) or not able:
             raise TypeError(f"models must be a list or a dict of classifiers, got {shown(models)}.")
-        labels = check_column("y", y)
-        check_samples("X", X, len(labels))
+        labels = check.column("y", y)
+        check.samples("X", X, len(labels))
         for model in able:
             if isinstance(model, type) or not hasattr(model, "predict_proba"):
                 raise TypeError(f"models must have predict_proba, got {shown(model)}.")
@@ -202,7 +185,7 @@ class MultiplicityDisplay:
                 raise ValueError(f"models must have the same classes, got {shown(model.classes_)}.")
         if not np.isin(labels, able[0].classes_).all():
             raise ValueError(f"y must have labels of {able[0].classes_.tolist()}, got {shown(y)}.")
-        epsilon = check_number("epsilon", epsilon, 0)
+        epsilon = check.number("epsilon", epsilon, 0)
         with naming("X"):
             scores = np.array([model.predict_proba(X) for model in able])
         losses = [log_loss(labels, of, labels=able[0].classes_) for of in scores]
@@ -254,10 +237,10 @@ class MultiplicityDisplay:
         MultiplicityDisplay
             Itself, with ``ax_`` and ``figure_``.
         """
-        check_choice("kind", kind, ("distribution", "tail", "worst"))
-        check_integer("n_worst", n_worst, 1)
+        check.choice("kind", kind, ("distribution", "tail", "worst"))
+        check.integer("n_worst", n_worst, 1)
         with plotting.style():
-            self.ax_ = check_axes(ax) or plotting.new_axes()
+            self.ax_ = check.axes(ax) or plotting.new_axes()
             self.figure_ = self.ax_.figure
             if kind == "worst":
                 self._draw_worst(n_worst, line_kwargs)
@@ -281,9 +264,8 @@ class MultiplicityDisplay:
     def _draw_tail(self, line_kwargs: dict[str, Any]) -> None:
         ordered = np.sort(self.capacity)[::-1]
         share = np.arange(1, len(ordered) + 1) / len(ordered)
-        (line,) = self.ax_.plot(
-            100 * share, np.cumsum(ordered) / (share * len(ordered)), **line_kwargs
-        )
+        means = np.cumsum(ordered) / (share * len(ordered))
+        (line,) = self.ax_.plot(100 * share, means, **line_kwargs)
         marks = np.array([0.01, 0.05])
         tails = [capacity_tail(self.capacity, mark) for mark in marks]
         self.ax_.plot(100 * marks, tails, "o", color=line.get_color())

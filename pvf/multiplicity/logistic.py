@@ -28,7 +28,6 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, cholesky, eigh, solve_triangular
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
@@ -36,7 +35,7 @@ from sklearn.utils import compute_class_weight, gen_batches
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pvf._checks import naming
-from pvf._types import Array, Flags, Indices
+from pvf._types import Array, Flags, Indices, NDArray
 from pvf.multiplicity.search import GradientSteps, Samples
 
 #: Elements of one (samples × training rows) block: it should stay in the processor's cache, but
@@ -220,12 +219,8 @@ def _labels(model: Any, y: NDArray, weight: Array) -> tuple[Flags, Array]:
     positive = y == model.classes_[1]
     # Since 1.7, scikit-learn balances classes by their weight, not by their number.
     takes_weight = "sample_weight" in signature(compute_class_weight).parameters
-    of_class = compute_class_weight(
-        model.class_weight,
-        classes=model.classes_,
-        y=y,
-        **({"sample_weight": weight} if takes_weight else {}),
-    )
+    more = {"sample_weight": weight} if takes_weight else {}
+    of_class = compute_class_weight(model.class_weight, classes=model.classes_, y=y, **more)
     return positive, weight * of_class[positive.astype(int)]
 
 
@@ -300,13 +295,10 @@ def extreme_scores(
     They come with the gap to what no model can exceed, both of shape (2, n_samples), and with how
     far the model's loss is above the smallest.
     """
-    loss = training_loss(model, samples)
-    with naming("X"):
-        design = design_matrix(model, samples.X)
-    targets, inverse = np.unique(design, axis=0, return_inverse=True)
+    loss, targets, inverse = _problem(model, samples)
     loss, targets, free = _identified(loss, targets)
     w, hessian = minimum(loss)
-    ball, lower = _ball(loss, w, hessian, epsilon)
+    ball, lower, own_excess = _ball(loss, w, hessian, epsilon)
     aims = solve_triangular(lower, targets.T, lower=True).T
     centre = targets @ w
     both_ways = np.vstack([-aims, aims]), np.concatenate([-centre, centre])
@@ -316,8 +308,16 @@ def extreme_scores(
     scores = np.stack([expit(-inner[0]), expit(inner[1])])
     bound = np.stack([expit(-outer[0]), expit(outer[1])])
     scores[:, free] = bound[:, free] = np.array([[0.0], [1.0]])
-    inverse = inverse.reshape(-1)
-    return scores[:, inverse], np.abs(bound - scores)[:, inverse], _own_excess(loss, ball, w, lower)
+    return scores[:, inverse], np.abs(bound - scores)[:, inverse], own_excess
+
+
+def _problem(model: Any, samples: Samples) -> tuple[TrainingLoss, Array, Indices]:
+    """Return the loss, the distinct rows whose scores are sought, and which sample is which row."""
+    loss = training_loss(model, samples)
+    with naming("X"):
+        design = design_matrix(model, samples.X)
+    targets, inverse = np.unique(design, axis=0, return_inverse=True)
+    return loss, targets, inverse.reshape(-1)
 
 
 def _identified(loss: TrainingLoss, targets: Array) -> tuple[TrainingLoss, Array, NDArray]:
@@ -347,7 +347,7 @@ def _identified(loss: TrainingLoss, targets: Array) -> tuple[TrainingLoss, Array
 
 def _ball(
     loss: TrainingLoss, w: Array, hessian: Array, epsilon: float
-) -> tuple[RashomonBall, Array]:
+) -> tuple[RashomonBall, Array, float]:
     """Return the set in coordinates of the Hessian's Cholesky factor, and the factor."""
     lower = cholesky(hessian, lower=True)
     rows = np.ascontiguousarray(solve_triangular(lower, loss.rows.T, lower=True).T)
@@ -360,14 +360,9 @@ def _ball(
         radius=float(np.sqrt((rows**2).sum(axis=1).max())),
         excess=epsilon,
     )
-    own = _own_excess(loss, ball, w, lower)
+    own = max(0.0, float(ball.loss((loss.coef - w)[None] @ lower)[0][0]))
     # The model itself is always inside, however loosely it was fitted.
-    return replace(ball, excess=max(epsilon, own)), lower
-
-
-def _own_excess(loss: TrainingLoss, ball: RashomonBall, w: Array, lower: Array) -> float:
-    """By how much the fitted model's loss is above the smallest."""
-    return max(0.0, float(ball.loss((loss.coef - w)[None] @ lower)[0][0]))
+    return replace(ball, excess=max(epsilon, own)), lower, own
 
 
 def _extremes(
@@ -412,9 +407,8 @@ def _extreme_block(
         memory = [(past[go_on], change[go_on]) for past, change in memory]
         v = _anderson(memory)
     for row in np.flatnonzero(expit(centre + outer) - expit(centre + inner) > tol):
-        inner[row], outer[row] = _follow_path(
-            ball, aims[row], centre[row], (inner[row], outer[row]), tol
-        )
+        known = inner[row], outer[row]
+        inner[row], outer[row] = _follow_path(ball, aims[row], centre[row], known, tol)
     return inner, outer
 
 
@@ -490,17 +484,12 @@ class _PathPoint:
     aim: Array
     u: float
     v: Array
-    loss: float
-    gradient: Array
-    eigenvalues: Array
-    eigenvectors: Array
 
-    @classmethod
-    def at(cls, ball: RashomonBall, aim: Array, u: float, v: Array) -> _PathPoint:
+    def __post_init__(self) -> None:
         """Evaluate the loss and its derivatives at ``v``."""
-        loss, gradient, _ = ball.loss(v[None])
-        values, vectors = np.linalg.eigh(ball.hessian(v))
-        return cls(ball, aim, u, v, float(loss[0]), gradient[0], values, vectors)
+        loss, gradient, _ = self.ball.loss(self.v[None])
+        self.loss, self.gradient = float(loss[0]), gradient[0]
+        self.eigenvalues, self.eigenvectors = np.linalg.eigh(self.ball.hessian(self.v))
 
     def solve(self, right: Array) -> Array:
         """Return the inverse Hessian times ``right``, with curvatures below rounding raised."""
@@ -518,13 +507,13 @@ class _PathPoint:
             if decrement <= 1e-26 * max(1.0, point.loss) or decrement >= 0.9 * previous:
                 break
             previous = decrement
-            point = _PathPoint.at(self.ball, self.aim, self.u, point.v + step)
+            point = _PathPoint(self.ball, self.aim, self.u, point.v + step)
         return point if decrement <= 1e-12 * max(1.0, point.loss) else None
 
     def towards(self, u: float) -> _PathPoint | None:
         """Return the point of the path at another ``u``."""
         tangent = self.solve(self.aim)
-        return _PathPoint.at(self.ball, self.aim, u, self.v + (u - self.u) * tangent).corrected()
+        return _PathPoint(self.ball, self.aim, u, self.v + (u - self.u) * tangent).corrected()
 
     def bounds(self) -> tuple[float, float]:
         """Return a value that is reached within the level, and one that cannot be exceeded."""
@@ -555,7 +544,7 @@ def _follow_path(
 
 def _path_to_level(ball: RashomonBall, aim: Array) -> Iterator[_PathPoint]:
     """Give points of the path, in long strides until the level is crossed, then closing in."""
-    point = _PathPoint.at(ball, aim, 0.0, np.zeros_like(aim))
+    point = _PathPoint(ball, aim, 0.0, np.zeros_like(aim))
     reach, crossed = 1.0, np.inf
     for _ in range(1000):
         # Newton steps converge from where no logit has changed by more than about 1, and often
@@ -592,10 +581,7 @@ def gradient_scores(model: Any, samples: Samples, epsilon: float, steps: Gradien
     The gradient of a sample's logit is the sample itself, so that every step goes the same way and
     the loss is convex along it: the number of steps is found by bisection.
     """
-    loss = training_loss(model, samples)
-    with naming("X"):
-        design = design_matrix(model, samples.X)
-    targets, inverse = np.unique(design, axis=0, return_inverse=True)
+    loss, targets, inverse = _problem(model, samples)
     velocity = np.cumsum(steps.momentum ** np.arange(steps.max_iter))
     length = steps.learning_rate * np.append(0, np.cumsum(velocity))
     level = loss.value(loss.coef) + epsilon
@@ -603,11 +589,10 @@ def gradient_scores(model: Any, samples: Samples, epsilon: float, steps: Gradien
     for sign in (-1, 1):
         taken = np.empty(len(targets))
         for block in gen_batches(len(targets), max(1, BLOCK // len(loss.rows))):
-            taken[block] = _steps_within(
-                loss, sign * targets[block], length, level, steps.score_target
-            )
+            ways = sign * targets[block]
+            taken[block] = _steps_within(loss, ways, length, level, steps.score_target)
         moved = sign * length[taken.astype(int)] * (targets**2).sum(axis=1)
-        ends.append(expit(targets @ loss.coef + moved)[inverse.reshape(-1)])
+        ends.append(expit(targets @ loss.coef + moved)[inverse])
     return np.stack(ends)
 
 

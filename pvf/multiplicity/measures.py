@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 
-from pvf._checks import (
-    check_finite,
-    check_n_jobs,
-    check_number,
-    check_numeric,
-    check_shape,
-    naming,
-)
+from pvf import _checks as check
+from pvf._checks import naming
 from pvf._ranks import Unit, chances, check_one_room, check_scores, check_unit, share_of
-from pvf._types import Array, Indices
+from pvf._types import Array, ArrayLike, Indices, NDArray
 from pvf.multiplicity.capacity import rashomon_capacity
 from pvf.multiplicity.scores import (
     as_scores,
@@ -64,10 +56,10 @@ def rashomon_set(
     >>> rashomon_set([0.30, 0.31, 0.35, 0.29], 0.0, reference=2)
     array([0, 1, 2, 3])
     """
-    losses = check_finite("losses", losses)
+    losses = check.finite("losses", losses)
     if losses.ndim != 1 or not losses.size:
         raise ValueError(f"losses must have shape (n_models,), n_models > 0, got {losses.shape}.")
-    epsilon = check_number("epsilon", epsilon, 0)
+    epsilon = check.number("epsilon", epsilon, 0)
     level = _reference_loss(losses, reference) + epsilon
     rounding = 4 * np.spacing(max(abs(level), epsilon))
     inside = np.flatnonzero(losses <= level + rounding)
@@ -83,7 +75,7 @@ def _reference_loss(losses: Array, reference: Any) -> float:
     """Return the loss that the level is counted from."""
     if isinstance(reference, str) and reference == "best":
         return float(losses.min())
-    if isinstance(reference, numbers.Integral) and not isinstance(reference, bool | np.bool_):
+    if check.is_whole(reference):
         index = int(reference)
         if not -len(losses) <= index < len(losses):
             raise ValueError(
@@ -93,7 +85,7 @@ def _reference_loss(losses: Array, reference: Any) -> float:
         return float(losses[index])
     if isinstance(reference, str):
         raise ValueError(f"reference must be 'best', an index or a loss, got {reference!r}.")
-    return check_number("reference", reference, -np.inf)
+    return check.number("reference", reference, -np.inf)
 
 
 def decisions(scores: ArrayLike, *, threshold: float = 0.5) -> Array:
@@ -130,7 +122,7 @@ def decisions(scores: ArrayLike, *, threshold: float = 0.5) -> Array:
 
 def _labels(array: NDArray[Any], threshold: float) -> Indices:
     """Return the class that each model assigns to each sample, (models × samples)."""
-    threshold = check_number("threshold", threshold, 0, 1)
+    threshold = check.number("threshold", threshold, 0, 1)
     if n_classes(array) == 2:
         return (positive_scores(array) > threshold).astype(np.intp)
     if threshold != 0.5:
@@ -143,12 +135,12 @@ def _labels(array: NDArray[Any], threshold: float) -> Indices:
 def _base_row(table: NDArray[Any], base: Any, losses: ArrayLike | None) -> int | None:
     """Return which model is the base, or None where its scores are given."""
     if losses is not None:
-        of_models = check_finite("losses", losses)
-        check_shape("losses", of_models, (len(table),), as_in="scores")
+        of_models = check.finite("losses", losses)
+        check.shape("losses", of_models, (len(table),), as_in="scores")
         if base is None:
             return int(of_models.argmin())
     base = 0 if base is None else base
-    if not isinstance(base, numbers.Integral) or isinstance(base, bool | np.bool_):
+    if not check.is_whole(base):
         return None
     row = int(base)
     if not -len(table) <= row < len(table):
@@ -174,7 +166,7 @@ def _differing(
         if row is None:
             with naming("base"):
                 of_base = _list_chances(np.asarray(base)[None], capacity, capacity_unit)
-                check_shape("base", of_base[0], (found.shape[1],), as_in="scores")
+                check.shape("base", of_base[0], (found.shape[1],), as_in="scores")
         away = np.abs(found - (of_base if row is None else found[row]))
         return np.where(away > 1e-9, away, 0.0)
     array = as_scores(scores)
@@ -194,10 +186,10 @@ def _differing(
 def _list_chances(scores: ArrayLike, capacity: Any, unit: Unit) -> Array:
     """Return each person's chance of a place on each model's list, (models × samples)."""
     room = check_one_room(capacity, unit)
-    array = check_numeric("scores", scores)
+    array = check.numeric("scores", scores)
     if array.ndim == 3 and array.shape[2] == 2:
         array = array[:, :, 1]
-    check_shape("scores", array, (-1, -1))
+    check.shape("scores", array, (-1, -1))
     rows = [check_scores("scores", row, array.shape[1]) for row in array]
     weight = np.ones(array.shape[1])
     share = float(share_of(room, array.shape[1]))
@@ -205,11 +197,7 @@ def _list_chances(scores: ArrayLike, capacity: Any, unit: Unit) -> Array:
 
 
 def capacity_lists(
-    scores: ArrayLike,
-    capacity: float,
-    *,
-    capacity_unit: Unit = None,
-    index: Any = None,
+    scores: ArrayLike, capacity: float, *, capacity_unit: Unit = None, index: Any = None
 ) -> pd.DataFrame:
     """Who is on every model's list of limited length, on some, on none.
 
@@ -381,7 +369,7 @@ def multiplicity_table(
     labels = _labels(array, threshold)
     if index is not None:
         check_sample_names("index", index, array.shape[1])
-    check_n_jobs(n_jobs)
+    check.n_jobs(n_jobs)
     contested, lowest, highest = widest_range(array)
     table = pd.DataFrame(
         {

@@ -90,11 +90,7 @@ class _Task:
 
 
 def extreme_scores(
-    module: torch.nn.Module,
-    samples: Samples,
-    epsilon: float,
-    steps: GradientSteps,
-    budget: float,
+    module: torch.nn.Module, samples: Samples, epsilon: float, steps: GradientSteps, budget: float
 ) -> Array:
     """Return the scores of the models that gradient steps find, as `pvf.perturb_scores` does."""
     was_training = module.training
@@ -218,11 +214,10 @@ class _Search:
             with torch.no_grad():
                 inside = self.task.losses(weights) <= level
                 scores = score(weights, x)
-            better = inside & (_of_target(scores, target) > _of_target(best[index], target))
+            reached = _of_target(scores, target)
+            better = inside & (reached > _of_target(best[index], target))
             best[index[better]] = scores[better]
-            alive = (
-                inside & (_of_target(scores, target) < self.steps.score_target) & _moves(velocity)
-            )
+            alive = inside & (reached < self.steps.score_target) & _moves(velocity)
         return best
 
 

@@ -7,22 +7,13 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from sklearn.pipeline import Pipeline
 
-from pvf._checks import (
-    check_bool,
-    check_column,
-    check_integer,
-    check_interval,
-    check_n_jobs,
-    check_number,
-    check_samples,
-    naming,
-    shown,
-)
+from pvf import _checks as check
+from pvf._checks import naming, shown
+from pvf._types import ArrayLike
 from pvf.multiplicity import logistic, networks
 from pvf.multiplicity.scores import warn_of_gaps
 from pvf.multiplicity.search import GradientSteps, Samples
@@ -155,21 +146,21 @@ def perturb_scores(
      [0.014 0.001 0.926]
      [0.053 0.006 0.982]]
     """
-    epsilon = check_number("epsilon", epsilon, 0)
+    epsilon = check.number("epsilon", epsilon, 0)
     if not isinstance(method, str) or method not in ("auto", "exact", "gradient"):
         raise ValueError(f"method must be 'auto', 'exact' or 'gradient', got {shown(method)}.")
-    check_bool("return_gap", return_gap)
-    check_n_jobs(n_jobs)
-    tol = check_number("tol", tol, 1e-13)
-    budget = check_number("memory_budget", memory_budget, 1) * 2**20
+    check.flag("return_gap", return_gap)
+    check.n_jobs(n_jobs)
+    tol = check.number("tol", tol, 1e-13)
+    budget = check.number("memory_budget", memory_budget, 1) * 2**20
     if max_iter is not None:
-        check_integer("max_iter", max_iter, 1)
+        check.integer("max_iter", max_iter, 1)
     samples = _checked_samples(X_train, y_train, X, sample_weight)
     model, samples = _last_step(model, samples)
     steps = GradientSteps(
-        learning_rate=check_number("learning_rate", learning_rate, 0),
-        momentum=check_number("momentum", momentum, 0, 1),
-        score_target=check_number("score_target", score_target, 0, 1),
+        learning_rate=check.number("learning_rate", learning_rate, 0),
+        momentum=check.number("momentum", momentum, 0, 1),
+        score_target=check.number("score_target", score_target, 0, 1),
         max_iter=max_iter or 1000,
     )
     is_logistic = isinstance(model, LogisticRegression | LogisticRegressionCV)
@@ -190,12 +181,12 @@ def perturb_scores(
 
 def _checked_samples(X_train: Any, y_train: Any, X: Any, sample_weight: Any) -> Samples:
     """Refuse what can't be samples, labels or weights of any model."""
-    labels = check_column("y_train", y_train)
-    check_samples("X_train", X_train, len(labels), other="y_train")
-    check_samples("X", X)
+    labels = check.column("y_train", y_train)
+    check.samples("X_train", X_train, len(labels), other="y_train")
+    check.samples("X", X)
     weight = np.ones(len(labels))
     if sample_weight is not None:
-        weight = check_interval("sample_weight", sample_weight, 0, np.inf)
+        weight = check.interval("sample_weight", sample_weight, 0, np.inf)
         if weight.shape != labels.shape or not weight.any():
             raise ValueError(
                 f"sample_weight must be {len(labels)} numbers of at least 0, not all 0."

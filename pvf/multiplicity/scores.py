@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import gen_batches
 
-from pvf._checks import check_array, check_numeric, shown
-from pvf._types import Array, Indices
+from pvf import _checks as check
+from pvf._checks import shown
+from pvf._types import Array, ArrayLike, Indices, NDArray
 
 LN2 = float(np.log(2))
 
@@ -34,8 +34,8 @@ def as_scores(scores: ArrayLike) -> NDArray[Any]:
 
 def numbers_of(name: str, value: ArrayLike) -> NDArray[Any]:
     """Return numbers as they are, in single precision too, and objects as floats."""
-    array = check_array(name, value)
-    return array if array.dtype.kind in "biuf" else check_numeric(name, array)
+    array = check.array(name, value)
+    return array if array.dtype.kind in "biuf" else check.numeric(name, array)
 
 
 def n_classes(array: NDArray[Any]) -> int:
@@ -102,7 +102,7 @@ def widest_range(array: NDArray[Any]) -> tuple[Indices, Array, Array]:
 def check_sample_names(name: str, value: Any, n_samples: int, source: str = "scores") -> None:
     """Refuse what doesn't name each sample of another argument."""
     if not isinstance(value, pd.Index | pd.Series):
-        names = check_array(name, value)
+        names = check.array(name, value)
         if names.ndim != 1:
             raise TypeError(f"{name} must name each sample, got {shown(value)}.")
     if len(value) != n_samples:

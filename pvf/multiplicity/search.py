@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from numpy.typing import NDArray
-
-from pvf._types import Array
+from pvf._types import Array, NDArray
 
 
 @dataclass(frozen=True)

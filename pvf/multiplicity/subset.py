@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 from scipy.special import entr
 
-from pvf._checks import check_bool, check_integer, check_number
+from pvf import _checks as check
 from pvf._seeds import Seed, generator_of
+from pvf._types import Array, ArrayLike, Indices, NDArray
 from pvf.multiplicity import _channel
-from pvf.multiplicity.scores import LN2, Array, as_scores, class_scores, n_classes, positive_scores
+from pvf.multiplicity.scores import LN2, as_scores, class_scores, n_classes, positive_scores
 
 
 def greedy_subset(
@@ -62,17 +62,17 @@ def greedy_subset(
     """
     array = as_scores(scores)
     n_models = len(array)
-    size = check_integer("size", size, 1)
+    size = check.integer("size", size, 1)
     rng = generator_of(random_state)
-    check_bool("return_path", return_path)
-    tol = check_number("tol", tol, 1e-13)
+    check.flag("return_path", return_path)
+    tol = check.number("tol", tol, 1e-13)
     if size > n_models:
         raise ValueError(f"size must be at most the {n_models} models of scores, got {size}.")
     if isinstance(start, str):
         if start != "random":
             raise ValueError(f"start must be an index or 'random', got {start!r}.")
         start = int(rng.integers(n_models))
-    start = check_integer("start", start, 0)
+    start = check.integer("start", start, 0)
     if start >= n_models:
         raise ValueError(f"start must be an index below {n_models}, got {start}.")
     growing = _growing(array, tol)
@@ -95,54 +95,75 @@ QUICK_ERROR = 1e-7
 QUICK_STEPS, LENGTH = 12, 1.0
 #: Distance of the tighter bounds, in nats, of models that are not told apart; what rounding takes.
 QUICK_GAP, ROUNDING = 1e-3, 1e-12
+#: Minus the logarithm of no chance: what no divergence of a row that has the class survives.
+OUT_OF_REACH = 1e300
 #: So many pairs of a sample and a model are bounded at once, for the processor's cache.
 PAIRS = 2**13
 
 
-class _GrowingTwo:
+class _Growing:
+    """A growing set of models, and the capacity that it has so far."""
+
+    def __init__(self, n_samples: int) -> None:
+        self.capacity = np.ones(n_samples)
+
+    def mean_with(self, model: int) -> float:
+        """Return the mean capacity with one model more."""
+        changed, bits, *_ = self._solve(model)
+        capacity = self.capacity.copy()
+        capacity[changed] = np.exp2(bits)
+        return float(capacity.mean())
+
+    def add(self, model: int) -> float:
+        """Add a model, and return the mean capacity."""
+        changed, bits, *more = self._solve(model)
+        self.capacity[changed] = np.exp2(bits)
+        self._note(model, changed, *more)
+        return float(self.capacity.mean())
+
+    def promising(self, left: Indices) -> Indices:
+        """Return the models that may be the best to add."""
+        raise NotImplementedError
+
+    def _solve(self, model: int) -> tuple[Any, ...]:
+        """Return which samples a model changes, their new capacity in bits, and what is noted."""
+        raise NotImplementedError
+
+    def _note(self, model: int, changed: Indices, *more: Array) -> None:
+        """Keep what the next steps need of the model that was added."""
+        raise NotImplementedError
+
+
+class _GrowingTwo(_Growing):
     """A growing set of models of two classes: its extremes say all."""
 
     def __init__(self, positive: Array) -> None:
+        super().__init__(len(positive))
         self.positive = positive  # (samples × models)
         self.entropy = _channel.binary_entropy(positive)
         self.low = np.full(len(positive), np.inf)
         self.high = np.full(len(positive), -np.inf)
-        self.entropy_at_low, self.entropy_at_high = np.zeros((2, len(positive)))
-        self.capacity = np.ones(len(positive))
         self.quick = np.ones(positive.shape)  # of each sample with each model added
 
-    def promising(self, left: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the models that may be the best to add."""
+    def promising(self, left: Indices) -> Indices:
         means = self.quick.mean(axis=0)[left]
         return left[means >= means.max() - 2 * QUICK_ERROR]
 
-    def _with(self, model: int) -> Array:
+    def _solve(self, model: int) -> tuple[Indices, Array]:
         score = self.positive[:, model]
         changed = np.flatnonzero((score < self.low) | (score > self.high))
         low = np.minimum(self.low[changed], score[changed])
         high = np.maximum(self.high[changed], score[changed])
-        capacity = self.capacity.copy()
-        capacity[changed] = np.exp2(_channel.two_class_capacity(low, high)[0] / LN2)
-        return capacity
+        return changed, _channel.two_class_capacity(low, high)[0] / LN2
 
-    def mean_with(self, model: int) -> float:
-        return float(self._with(model).mean())
-
-    def add(self, model: int) -> float:
-        self.capacity = self._with(model)
-        score, entropy = self.positive[:, model], self.entropy[:, model]
-        below, above = score < self.low, score > self.high
-        self.low, self.high = np.where(below, score, self.low), np.where(above, score, self.high)
-        self.entropy_at_low = np.where(below, entropy, self.entropy_at_low)
-        self.entropy_at_high = np.where(above, entropy, self.entropy_at_high)
+    def _note(self, model: int, changed: Indices, *_: Array) -> None:
+        score = self.positive[:, model]
+        self.low, self.high = np.minimum(self.low, score), np.maximum(self.high, score)
         # Where the extremes stay, so does what each model would add.
-        for samples in np.array_split(
-            np.flatnonzero(below | above), 1 + self.positive.size // 2**16
-        ):
+        for samples in np.array_split(changed, 1 + self.positive.size // 2**16):
             self.quick[samples] = self._quick(samples)
-        return float(self.capacity.mean())
 
-    def _quick(self, samples: NDArray[np.intp]) -> Array:
+    def _quick(self, samples: Indices) -> Array:
         """Return the capacity of some samples with each model added, by the closed form.
 
         A capacity C in nats is the log of e^u + e^v, where u and v give both rows, p at their
@@ -151,10 +172,11 @@ class _GrowingTwo:
         """
         score, (low, high) = self.positive[samples], (self.low[samples], self.high[samples])
         found = np.repeat(self.capacity[samples, None], score.shape[1], axis=1)
-        for end, of_end, outside in (
-            (high, self.entropy_at_high[samples], score < np.minimum(low, high - 1e-8)[:, None]),
-            (low, self.entropy_at_low[samples], score > np.maximum(high, low + 1e-8)[:, None]),
+        for end, outside in (
+            (high, score < np.minimum(low, high - 1e-8)[:, None]),
+            (low, score > np.maximum(high, low + 1e-8)[:, None]),
         ):
+            of_end = _channel.binary_entropy(end)
             place, model = np.nonzero(outside)
             p, entropy = score[place, model], self.entropy[samples[place], model]
             slope = (of_end[place] - entropy) / (end[place] - p)
@@ -162,18 +184,14 @@ class _GrowingTwo:
         return found
 
 
-_Solver = Callable[[NDArray[np.intp], NDArray[np.intp]], tuple[Array, Array]]
+_Solver = Callable[[Indices, Indices], tuple[Array, Array]]
 
 
-def _negative_log(q: Array) -> Array:
-    """Return -log q, and where q is 0 what no divergence of a row that has the class survives."""
-    return -np.log(q, out=np.full_like(q, -1e300), where=q > 0)
-
-
-class _GrowingMany:
+class _GrowingMany(_Growing):
     """A growing set of models of more classes, with each sample's centre and who carries it."""
 
     def __init__(self, rows: Array, tol: float) -> None:
+        super().__init__(len(rows))
         self.rows = rows  # (samples × models × classes)
         self.by_class = rows.T.reshape(rows.shape[2], -1)  # model by model, samples side by side
         self.entropy = entr(rows).sum(axis=2).T
@@ -182,11 +200,10 @@ class _GrowingMany:
         self.carriers = np.zeros((len(rows), 0), dtype=np.intp)  # see Proposition 2
         self.upper = np.full(len(rows), -1.0)
         self.centre = np.full((len(rows), rows.shape[2]), 1 / rows.shape[2])
-        self.capacity = np.ones(len(rows))
         self.low, self.high = np.ones((2, rows.shape[1], len(rows)))  # with each model added
         self.changed = np.ones(len(rows), dtype=bool)  # since they were found
 
-    def promising(self, left: NDArray[np.intp]) -> NDArray[np.intp]:
+    def promising(self, left: Indices) -> Indices:
         """Return the models that may be the best to add, by bounds of what each would give."""
         samples = np.flatnonzero(self.changed)
         self.changed[:] = False
@@ -197,7 +214,7 @@ class _GrowingMany:
             samples = np.arange(len(self.rows))
         return left
 
-    def _bound(self, models: NDArray[np.intp], samples: NDArray[np.intp], solve: _Solver) -> None:
+    def _bound(self, models: Indices, samples: Indices, solve: _Solver) -> None:
         """Bound the capacity of some samples with each of some models added.
 
         It is solved roughly, and among a sample's carriers and the new model alone: what that gives
@@ -206,38 +223,37 @@ class _GrowingMany:
         known = self.capacity[samples], np.exp(np.maximum(self.upper[samples], 0))
         for bounds, value in zip((self.low, self.high), known, strict=True):
             bounds[np.ix_(models, samples)] = value
-        z = _negative_log(self.centre[samples])
-        away = np.matmul(self.rows[samples], z[:, :, None])[:, :, 0] - self.entropy.T[samples]
+        z = _channel.negative_log(self.centre[samples], OUT_OF_REACH)
+        away = _channel.matvec(self.rows[samples], z) - self.entropy.T[samples]
         place, which = np.nonzero(away[:, models] > self.upper[samples, None])
         for part in np.array_split(np.arange(len(place)), 1 + len(place) // PAIRS):
             sample, model = samples[place[part]], models[which[part]]
             lower, centre = solve(sample, np.column_stack([self.carriers[sample], model]))
-            upper, z = lower, _negative_log(centre)
-            members: list[NDArray[np.intp] | int] = [*self.members, model]
+            upper, z = lower, _channel.negative_log(centre, OUT_OF_REACH)
+            members: list[Indices | int] = [*self.members, model]
             for member in members:
                 upper = np.maximum(upper, self._divergence(sample, member, z))
             for bounds, value in zip((self.low, self.high), (lower, upper), strict=True):
                 bounds[model, sample] = np.maximum(bounds[model, sample], np.exp(value))
 
-    def _rows(self, sample: NDArray[np.intp], model: NDArray[np.intp] | int) -> Array:
+    def _rows(self, sample: Indices, model: Indices | int) -> Array:
         """Return what some models give some samples, the classes first."""
         return self.by_class.take(model * len(self.rows) + sample, axis=1)
 
-    def _divergence(
-        self, sample: NDArray[np.intp], model: NDArray[np.intp] | int, z: Array
-    ) -> Array:
+    def _divergence(self, sample: Indices, model: Indices | int, z: Array) -> Array:
         """Return the divergence of some rows from centres of which z is minus the logarithm."""
         away = (self._rows(sample, model) * z).sum(axis=0) - self.entropy[model, sample]
         return np.minimum(away, np.log(len(z)))  # no capacity is larger
 
-    def _in_steps(self, sample: NDArray[np.intp], few: NDArray[np.intp]) -> tuple[Array, Array]:
+    def _in_steps(self, sample: Indices, few: Indices) -> tuple[Array, Array]:
         """Return the capacity that a few steps from equal weights find, and its centre."""
         rows = self._rows(sample, few.T)  # (classes × models × samples)
         entropy = self.entropy[few.T, sample]
         weights = np.full(entropy.shape, 1 / len(entropy))
         for left in reversed(range(QUICK_STEPS + 1)):
             centre = (rows * weights).sum(axis=1)
-            away = (rows * _negative_log(centre)[:, None]).sum(axis=0) - entropy
+            z = _channel.negative_log(centre, OUT_OF_REACH)
+            away = (rows * z[:, None]).sum(axis=0) - entropy
             if left:
                 largest = away.max(axis=0)
                 step = np.maximum(1, LENGTH / np.maximum(largest, ROUNDING))
@@ -245,31 +261,21 @@ class _GrowingMany:
                 weights /= weights.sum(axis=0)
         return (weights * away).sum(axis=0), centre
 
-    def _to_a_gap(self, sample: NDArray[np.intp], few: NDArray[np.intp]) -> tuple[Array, Array]:
+    def _to_a_gap(self, sample: Indices, few: Indices) -> tuple[Array, Array]:
         """Return the capacity with a certified gap, and its centre."""
         rows = self.rows[sample[:, None], few]
         lower, _, weights = _channel.many_class_capacity(rows, QUICK_GAP, 100)
-        return lower, np.matmul(weights[:, None, :], rows)[:, 0].T
+        return lower, _channel.mixture(rows, weights).T
 
-    def _solve(self, model: int) -> tuple[NDArray[np.intp], Array, Array, Array, Array]:
-        """Return which samples the model changes, with their new bounds, weights and centres."""
+    def _solve(self, model: int) -> tuple[Any, ...]:
         divergence = _channel.divergence(self.rows[:, model], self.centre)
         changed = np.flatnonzero(divergence > self.upper)
         rows = self.rows[changed][:, [*self.members, model]]
         lower, upper, weights = _channel.many_class_capacity(rows, self.tol * LN2, 100)
-        return changed, lower, upper, weights, np.matmul(weights[:, None, :], rows)[:, 0]
+        return changed, lower / LN2, upper, weights, _channel.mixture(rows, weights)
 
-    def mean_with(self, model: int) -> float:
-        changed, lower, *_ = self._solve(model)
-        capacity = self.capacity.copy()
-        capacity[changed] = np.exp2(lower / LN2)
-        return float(capacity.mean())
-
-    def add(self, model: int) -> float:
-        changed, lower, upper, weights, centre = self._solve(model)
-        self.capacity[changed] = np.exp2(lower / LN2)
-        self.upper[changed] = upper
-        self.centre[changed] = centre
+    def _note(self, model: int, changed: Indices, *more: Array) -> None:
+        self.upper[changed], weights, self.centre[changed] = more
         self.changed[changed] = True
         self.members.append(model)
         n_carriers = min(len(self.members), self.rows.shape[2])
@@ -277,10 +283,9 @@ class _GrowingMany:
         self.carriers = np.pad(self.carriers, ((0, 0), (0, missing)), constant_values=model)
         heaviest = np.argsort(-weights, axis=1, kind="stable")[:, :n_carriers]
         self.carriers[changed] = np.array(self.members)[heaviest]
-        return float(self.capacity.mean())
 
 
-def _growing(array: NDArray[Any], tol: float) -> _GrowingTwo | _GrowingMany:
+def _growing(array: NDArray[Any], tol: float) -> _Growing:
     """Return the set of no models yet, of which there are two kinds."""
     if n_classes(array) == 2:
         return _GrowingTwo(np.ascontiguousarray(positive_scores(array).T))

@@ -162,10 +162,11 @@ def parts_of(entry: Mapping[str, Any], estimates: pd.DataFrame) -> list[Part]:
                     f"got {len(found)}."
                 )
             row = found[0]
+            estimate, low, high, n = (float(row[key]) for key in ("estimate", "low", "high", "n"))
             parts.append(
                 Part(
                     rule["says"].format(**where),
-                    *(float(row[key]) for key in ("estimate", "low", "high", "n")),
+                    *(estimate, low, high, n),
                     region=Region.read(rule["region"]) if "region" in rule else None,
                     paper=tuple(map(float, paper if isinstance(paper, list) else [paper])),
                     run_low=float(row.get("run_low", float("nan"))),

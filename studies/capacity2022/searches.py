@@ -225,7 +225,8 @@ def need_torch() -> None:
 def awp_blocks(settings: Awp) -> list[tuple[str, int]]:
     """Return data set and split of every block."""
     need_torch()
-    return logistic_blocks(settings)
+    run.ensure_data()
+    return [(dataset, r) for dataset in DATASETS for r in range(settings.n_repetitions)]
 
 
 def awp_block(key: tuple[str, int], settings: Awp) -> pd.DataFrame:

@@ -21,7 +21,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import StandardScaler
 
-from pvf._types import Array
 from pvf.multiplicity import (
     ambiguity,
     capacity_tail,
@@ -35,6 +34,7 @@ from studies.data.datasets import load_adult, load_compas
 from studies.kit.estimates import mean_estimates
 from studies.kit.study import Settings, setting
 
+Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
 #: Rashomon parameters of Fig. 3.
@@ -355,30 +355,29 @@ def network_block(key: tuple[str, str, int], settings: Networks) -> pd.DataFrame
     frames = [
         rows_by_epsilon(
             {**names, "epochs": mark, "way": "seeds", "n_trained": n_models, "seconds": spent},
-            within(part, log_losses(part, y), y),
+            _within(part, y),
         )
         for mark, part, spent in zip(epochs, scores, seconds, strict=True)
     ]
     if name == "standardised":
         names |= {"epochs": epochs[-1], "n_trained": n_models, "seconds": seconds[-1]}
-        few, losses = settings.n_perturbed, log_losses(scores[-1], y)
-        ways = {"seeds, some samples": within(scores[-1][:, :few], losses, y[:few])}
-        for way, changed in _ensembles(scores[-1]).items():
-            ways[way] = within(changed, log_losses(changed, y), y)
+        ways = {"seeds, some samples": _within(scores[-1], y, n_judged=settings.n_perturbed)}
+        ways |= {way: _within(changed, y) for way, changed in _ensembles(scores[-1]).items()}
         ways |= _calibrated(scores[-1], y)
         frames += [rows_by_epsilon({**names, "way": way}, found) for way, found in ways.items()]
     return pd.concat(frames, ignore_index=True)
 
 
-def within(
-    scores: Array, losses: ArrayLike, y: Labels, epsilons: Sequence[float] = EPSILONS
+def _within(
+    scores: Array, y: Labels, *, n_judged: int | None = None
 ) -> dict[float, dict[str, Any]]:
-    """Return the summary of the models within each epsilon of the best, given all their losses."""
-    least = float(np.min(losses))
-    return {
-        epsilon: {"loss": least, **summary(scores[rashomon_set(losses, epsilon)], y)}
-        for epsilon in epsilons
-    }
+    """Return the summary of the models within each epsilon of the best, by their loss on ``y``."""
+    losses = log_losses(scores, y)
+    found = {}
+    for epsilon in EPSILONS:
+        inside = scores[rashomon_set(losses, epsilon), :n_judged]
+        found[epsilon] = {"loss": float(losses.min()), **summary(inside, y[:n_judged])}
+    return found
 
 
 def _ensembles(scores: Array) -> dict[str, Array]:
@@ -396,14 +395,17 @@ def _calibrated(scores: Array, y: Labels) -> dict[str, dict[float, dict[str, Any
     """Return what calibration on one half makes of the same models' capacity on the other."""
     losses, half = log_losses(scores, y), len(y) // 2
     ways = {"as trained": lambda _, __, new: new, "Platt": platt, "isotonic": isotonic}
-    return {
-        way: within(
-            np.array([calibrate(row[:half], y[:half], row[half:]) for row in scores]),
-            losses,
-            y[half:],
-        )
-        for way, calibrate in ways.items()
-    }
+    found: dict[str, dict[float, dict[str, Any]]] = {}
+    for way, calibrate in ways.items():
+        changed = np.array([calibrate(row[:half], y[:half], row[half:]) for row in scores])
+        found[way] = {
+            epsilon: {
+                "loss": float(losses.min()),
+                **summary(changed[rashomon_set(losses, epsilon)], y[half:]),
+            }
+            for epsilon in EPSILONS
+        }
+    return found
 
 
 def platt(scores: Array, y: Labels, new: Array) -> Array:

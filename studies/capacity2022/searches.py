@@ -7,7 +7,6 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 
-from pvf.multiplicity import perturb_scores
+from pvf.multiplicity import perturb_scores, rashomon_set
 from studies.capacity2022 import run
 from studies.capacity2022.run import DATASETS, EPSILONS, Array, Labels, Parts, rows_by_epsilon
 from studies.kit.estimates import mean_estimates
@@ -30,6 +29,18 @@ PENALTIES = (1e-5, 1e-4, 1e-3, 1.0)
 
 
 @dataclass(frozen=True)
+class Logistic(Settings):
+    """Four ways to look for models near one logistic regression."""
+
+    n_models: int = setting(10, "Sampled models of a split.", full=100, paper="100", low=1)
+    n_repetitions: int = setting(1, "Splits.", full=5, paper="5", low=1)
+    n_perturbed: int = setting(
+        20, "Persons of the test part, at most.", full=150, paper="all", low=1
+    )
+    seed: int = setting(20261128, "Of splits and samples.", low=0)
+
+
+@dataclass(frozen=True)
 class Awp(Settings):
     """Adversarial weight perturbation of networks."""
 
@@ -37,23 +48,16 @@ class Awp(Settings):
     n_perturbed: int = setting(
         20, "Persons of the test part, at most.", full=150, paper="all", low=1
     )
-    seed: int = setting(20261128, "Of splits and models.", low=0)
-
-
-@dataclass(frozen=True)
-class Logistic(Awp):
-    """Four ways to look for models near one logistic regression."""
-
-    n_models: int = setting(10, "Sampled models of a split.", full=100, paper="100", low=1)
+    seed: int = setting(20261128, "Of splits and networks.", low=0)
 
 
 # --- logistic regression --------------------------------------------------------------------------
 
 
-def logistic_blocks(settings: Awp) -> list[tuple[str, int]]:
+def logistic_blocks(settings: Logistic) -> list[tuple[str, int]]:
     """Return data set and split of every block."""
     run.ensure_data()
-    return [*product(DATASETS, range(settings.n_repetitions))]
+    return [(dataset, r) for dataset in DATASETS for r in range(settings.n_repetitions)]
 
 
 def logistic_block(key: tuple[str, int], settings: Logistic) -> pd.DataFrame:
@@ -123,7 +127,11 @@ def _sampled(
     losses = [penalised_loss(model, parts.X_train, parts.y_train, best.C) for model in models]
     scores = np.array([model.predict_proba(X)[:, 1] for model in models])
     key = {"way": way, "n_trained": len(seeds), "seconds": spent, "gap": np.nan, "n_open": 0}
-    return rows_by_epsilon(key, run.within(scores, losses, y, epsilons))
+    found = {
+        epsilon: {"loss": losses[0], **run.summary(scores[rashomon_set(losses, epsilon)], y)}
+        for epsilon in epsilons
+    }
+    return rows_by_epsilon(key, found)
 
 
 def _from_seed(parts: Parts, C: float, seed: int) -> SGDClassifier:
@@ -199,14 +207,14 @@ def extremes(scores: Array, own: Array, y: Labels) -> dict[str, float]:
     return {**run.summary(scores, y), **kept, "n_models": 2, "discrepancy": float("nan")}
 
 
-def known_truth(*, seed: int = 0) -> pd.DataFrame:
+def known_truth(*, n_models: int = 100, seed: int = 0) -> pd.DataFrame:
     """Run the four ways on a thousand simulated persons, for whom the best possible is known."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((1200, 5))
     logit = X @ [1.0, -0.7, 0.4, 0.0, 0.0] - 0.3
     y = (rng.random(len(X)) < 1 / (1 + np.exp(-logit))).astype(int)
     parts = run.make_parts(X, y, 1 / 6, seed=seed, repetition=0, scaling="standard")
-    seeds = [int(value) for value in np.random.SeedSequence(seed).generate_state(100)]
+    seeds = [int(value) for value in np.random.SeedSequence(seed).generate_state(n_models)]
     table = logistic_ways(parts, EPSILONS[:1], C=1.0, seeds=seeds)
     return table.assign(dataset="simulated", penalty=1.0, repetition=0)
 
@@ -225,7 +233,8 @@ def need_torch() -> None:
 def awp_blocks(settings: Awp) -> list[tuple[str, int]]:
     """Return data set and split of every block."""
     need_torch()
-    return logistic_blocks(settings)
+    run.ensure_data()
+    return [(dataset, r) for dataset in DATASETS for r in range(settings.n_repetitions)]
 
 
 def awp_block(key: tuple[str, int], settings: Awp) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from pvf.multiplicity import rashomon_capacity
 from studies.capacity2022.run import QUANTILES
 from studies.kit.dots import Frames, at, changed, crossed, dot_rows, lines, series
 from studies.kit.results import results_folder
-from studies.kit.show import MARKERS, finished, panels
+from studies.kit.show import finished, panels
 
 _DATASETS = {"adult": "Adult", "compas": "COMPAS"}
 _WAYS = {
@@ -130,7 +130,7 @@ _EPSILON: dict[str, Any] = {"size": _SIZE, "xlabel": "Rashomon parameter ε (nat
 def _looks(*styles: Sequence[str]) -> list[dict[str, Any]]:
     """Return the looks of lines: a colour and a marker for each way, with styles of its own."""
     return [
-        {"series": number, "fmt": MARKERS[number] + style}
+        {"series": number, "linestyle": style}
         for number, some in enumerate(styles)
         for style in some
     ]
@@ -235,7 +235,7 @@ def curves(frames: Frames, *, beside: Sequence[Any] = ()) -> Figure:
     shown = {f"{_PAIR[way]}, ε = {e:g}": {"way": way, "epsilon": e} for way, e in ways}
     quantities = [f"q{q}" for q in QUANTILES]
     columns = crossed(_OF_DATASETS, shown, training="standardised", quantity=quantities)
-    looks = [{"fmt": "-" if way == "AWP" else ":"} for way, _ in ways]
+    looks = [{"fmt": "", "linestyle": "-" if way == "AWP" else ":"} for way, _ in ways]
     how: dict[str, Any] = {"options": {"horizontal": True}, "looks": looks, "size": (3.7, 3.2)}
     how["xlabel"] = "Rashomon Capacity (effective classes)"
     figure, axes = lines(frames, "share", columns, **how)

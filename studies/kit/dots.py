@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from studies.kit.show import MARKERS, level_axis, panels, points
+from studies.kit.show import level_axis, panels, points
 
 #: Title of a panel to the labels of its series to the keys of their estimates.
 Columns = Mapping[str, Mapping[str, Mapping[str, Any]]]
@@ -31,7 +31,8 @@ class Frames(NamedTuple):
 
 
 _PALE_BEHIND: Styles = ({}, {"pale": True, "label": ""})
-_OPEN = {"fillstyle": "none", "color": "black", "zorder": 3, "markersize": 5, "label": "this run"}
+_OPEN: dict[str, Any] = {"fillstyle": "none", "color": "black", "zorder": 3, "markersize": 5}
+_OPEN |= {"label": "this run", "linestyle": "none"}
 
 
 def crossed(
@@ -137,8 +138,8 @@ def lines(
     for ax, shown in zip(axes, columns.values(), strict=True):
         for number, (label, where) in enumerate(shown.items()):
             shift = spread / len(shown) * (number - (len(shown) - 1) / 2)
-            drawn = {"fmt": MARKERS[number % len(MARKERS)] + line, **(options or {})}
-            drawn |= looks[number] if looks else {}
+            look = {"linestyle": line or "none"} | (dict(looks[number]) if looks else {})
+            drawn = {**(options or {}), **look}
             series(ax, frames, key, number, label, where, shift=shift, styles=styles, **drawn)
         if levels:
             level_axis(ax, levels)

@@ -585,6 +585,14 @@ def _table_block(key: tuple[Any, ...], settings: TableSettings) -> pd.DataFrame:
     return part_of_table(key, runs, settings.seed)
 
 
+def _search_blocks(settings: SearchSettings) -> list[Any]:
+    return blocks_of(settings_to_search(settings.sizes))
+
+
+def _search_block(key: tuple[Any, ...], settings: SearchSettings) -> pd.DataFrame:
+    return part_of_table(key, settings.n_repeats, settings.seed)
+
+
 TABLE1 = Study(
     name="pmv_table1",
     settings=TableSettings,
@@ -607,8 +615,8 @@ TABLE1_RUNS = replace(
 DISTANCES = Study(
     name="pmv_distances",
     settings=SearchSettings,
-    blocks=lambda settings: blocks_of(settings_to_search(settings.sizes)),
-    block=lambda key, settings: part_of_table(key, settings.n_repeats, settings.seed),
+    blocks=_search_blocks,
+    block=_search_block,
     summarise=_distances,
     estimate=distance_estimates,
     sample={"sizes": (100,)},

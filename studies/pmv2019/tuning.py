@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import combinations, product
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -311,8 +311,25 @@ def _memoriser_blocks(settings: MemoriserSettings) -> list[tuple[str, str]]:
     ]
 
 
-def _blocks(settings: TuningSettings, *kinds: Sequence[str]) -> list[Any]:
-    return [*product(_at_hand(settings), *kinds, range(settings.n_repeats))]
+def _depth_blocks(settings: TuningSettings) -> list[Any]:
+    return [(name, run) for name in _at_hand(settings) for run in range(settings.n_repeats)]
+
+
+def _fold_blocks(settings: TuningSettings, kinds: Sequence[str]) -> list[Any]:
+    return [
+        (name, folds, run)
+        for name in _at_hand(settings)
+        for folds in kinds
+        for run in range(settings.n_repeats)
+    ]
+
+
+def _grid_blocks(settings: TuningSettings) -> list[Any]:
+    return _fold_blocks(settings, ("stratified", "shuffled"))
+
+
+def _gap_blocks(settings: GapSettings) -> list[Any]:
+    return _fold_blocks(settings, ("in order", "stratified", "shuffled"))
 
 
 def _network_blocks(settings: NetworkSettings) -> list[Any]:
@@ -544,7 +561,7 @@ MEMORISERS = Study(
 TREE_GAPS = Study(
     name="pmv_tree_gaps",
     settings=GapSettings,
-    blocks=lambda settings: _blocks(settings, ("in order", "stratified", "shuffled")),
+    blocks=_gap_blocks,
     block=gap_block,
     estimate=gap_estimates,
     figures={"fig-pmv-gaps": show.draw_gaps},
@@ -553,7 +570,7 @@ TREE_GAPS = Study(
 GRID_DEPTHS = Study(
     name="pmv_grid_depths",
     settings=TuningSettings,
-    blocks=lambda settings: _blocks(settings, ("stratified", "shuffled")),
+    blocks=_grid_blocks,
     block=grid_block,
     estimate=grid_estimates,
 )
@@ -561,7 +578,7 @@ GRID_DEPTHS = Study(
 DEPTHS = Study(
     name="pmv_depths",
     settings=TuningSettings,
-    blocks=_blocks,
+    blocks=_depth_blocks,
     block=depth_block,
     summarise=_by_size,
     estimate=depth_estimates,

@@ -177,9 +177,8 @@ def figure_of_ties(frames: Frames) -> Figure:
     for dataset, ax in zip(run.DATASETS, axes, strict=True):
         rows = at(chosen, dataset=dataset).iloc[::-1]
         names = [*rows[_VARIANT].itertuples(index=False, name=None)]
-        frames = placed(frames, _VARIANT, names)
-        where = {"quantity": "distance"}
-        series(ax, frames, "place", 0, "", where, styles=styles, horizontal=True)
+        shown, where = placed(frames, _VARIANT, names), {"quantity": "distance"}
+        series(ax, shown, "place", 0, "", where, styles=styles, horizontal=True)
         ax.set_yticks(range(len(rows)), [_label(row) for row in rows.itertuples()])
         ax.set_xlim(left=0)
     return finished(figure)

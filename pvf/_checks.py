@@ -354,19 +354,3 @@ def _is_masked(value: Any) -> bool:
         return any(_is_masked(part) for part in value if isinstance(part, nested))
     # pandas' nullable arrays have a mask too, and np.ma takes it for one of its own
     return isinstance(value, np.ma.MaskedArray) and bool(np.ma.is_masked(value))
-
-
-# Names by which `pvf.exact`, `pvf.select` and the studies import these checks one by one.
-check_axes = axes
-check_choice = choice
-check_column = column
-check_fitted = fitted
-check_integer = integer
-check_interval = interval
-check_label = label
-check_number = number
-check_samples = samples
-check_scorer = scorer
-check_shape = shape
-check_table = table
-check_bool = flag

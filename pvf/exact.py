@@ -16,23 +16,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import fft, special, stats
 
+from pvf import _checks as check
 from pvf import plotting
-from pvf._checks import (
-    check_axes,
-    check_bool,
-    check_choice,
-    check_column,
-    check_fitted,
-    check_integer,
-    check_interval,
-    check_label,
-    check_number,
-    check_samples,
-    check_scorer,
-    check_shape,
-    check_table,
-    naming,
-)
+from pvf._checks import naming
 from pvf._ensembles import Law, NoLawError
 from pvf._flip import Noise, law_of_flags
 from pvf._seeds import generator_of
@@ -78,12 +64,12 @@ class FlipProbability:
 
     def __post_init__(self) -> None:
         """Check that the parts fit together."""
-        probability = check_interval("probability", self.probability, 0, 1)
-        check_shape("probability", probability, (-1,))
-        error = check_interval("standard_error", self.standard_error, 0, np.inf)
-        check_shape("standard_error", error, probability.shape, as_in="probability")
-        check_bool("exact", self.exact)
-        check_number("error", self.error, 0, 1)
+        probability = check.interval("probability", self.probability, 0, 1)
+        check.shape("probability", probability, (-1,))
+        error = check.interval("standard_error", self.standard_error, 0, np.inf)
+        check.shape("standard_error", error, probability.shape, as_in="probability")
+        check.flag("exact", self.exact)
+        check.number("error", self.error, 0, 1)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.probability, dtype=dtype, copy=copy)
@@ -151,14 +137,14 @@ def flip_probability(
     >>> np.asarray(flip_probability(stump, X, noise)).round(3)
     array([0.067, 0.309, 0.691, 0.933])
     """
-    check_choice("method", method, METHODS)
-    check_integer("n_draws", n_draws, 2)
+    check.choice("method", method, METHODS)
+    check.integer("n_draws", n_draws, 2)
     _check_samples(X)
     _check_classifier(model)
     classes = getattr(model, "classes_", None)
     if pos_label is None and classes is None:
         raise ValueError("pos_label must name the case, since model has no classes_.")
-    case = classes[-1] if pos_label is None else check_label("pos_label", pos_label)  # type: ignore[index]
+    case = classes[-1] if pos_label is None else check.label("pos_label", pos_label)  # type: ignore[index]
     if classes is not None and case not in classes:
         raise ValueError(f"pos_label must be one of {list(classes)}, got {pos_label!r}.")
     rng = generator_of(random_state)
@@ -259,20 +245,20 @@ class ScoreLaw:
     def cdf(self, score: ArrayLike) -> Array:
         """Return the probability of a score at most this, one for each given."""
         below = np.concatenate([[0.0], np.cumsum(self.probabilities)])
-        scores = check_interval("score", score, -np.inf, np.inf)
+        scores = check.interval("score", score, -np.inf, np.inf)
         found = below[np.searchsorted(self.support, scores, side="right")]
         return np.minimum(found, 1)
 
     def quantile(self, q: float) -> float:
         """Return the least score that the law stays at or below with probability q."""
-        check_number("q", q, 0, 1)
+        check.number("q", q, 0, 1)
         index = np.searchsorted(np.cumsum(self.probabilities), q - 1e-12)
         return float(self.support[min(int(index), len(self.support) - 1)])
 
     def of_quantile(self, q: float, n_sets: int) -> ScoreLaw:
         """Return the law of `numpy.quantile` (linear) of the scores of ``n_sets`` sets."""
-        check_number("q", q, 0, 1)
-        check_integer("n_sets", n_sets, 1, 2000)  # beyond, factors would overflow
+        check.number("q", q, 0, 1)
+        check.integer("n_sets", n_sets, 1, 2000)  # beyond, factors would overflow
         place = (n_sets - 1) * q
         rank, share = int(place) + 1, place - int(place)
         upto = np.minimum(np.cumsum(self.probabilities), 1)
@@ -317,7 +303,7 @@ class ScoreLaw:
         chance, error = self.flips.probability, self.flips.standard_error
         frame = pd.DataFrame({"flip_probability": chance, "standard_error": error})
         if scale is not None:
-            check_number("scale", scale, 0)
+            check.number("scale", scale, 0)
             majority = np.clip(np.maximum(chance, 1 - chance) - 2 * error, 0.5, 1)
             frame["radius"] = scale * special.ndtri(majority)
         return frame
@@ -336,8 +322,8 @@ class ScoreLaw:
         -------
         matplotlib Axes
         """
-        check_bool("samples", samples)
-        ax = check_axes(ax) or plotting.new_axes(figsize=(5.0, 3.2))
+        check.flag("samples", samples)
+        ax = check.axes(ax) or plotting.new_axes(figsize=(5.0, 3.2))
         color = plotting.PALETTE[0]
         if not samples:
             ax.vlines(self.support, 0, self.probabilities, color=color)
@@ -409,9 +395,9 @@ def score_law(
     >>> round(law.mean, 3), round(law.quantile(0.25), 3)
     (0.812, 0.75)
     """
-    labels = check_column("y", y)
+    labels = check.column("y", y)
     _check_samples(X, len(labels))
-    check_integer("n_replicas", n_replicas, 1)
+    check.integer("n_replicas", n_replicas, 1)
     classes = np.unique(labels)
     if len(classes) != 2:
         raise ValueError(f"y must have two classes, got {classes.tolist()}.")
@@ -483,13 +469,13 @@ def _flagged_second(
 
 
 def _check_samples(X: Any, n_samples: int | None = None) -> None:
-    check_samples("X", X, n_samples)
-    check_table("X", X)
+    check.samples("X", X, n_samples)
+    check.table("X", X)
 
 
 def _check_classifier(model: Any, classes: NDArray[Any] | None = None) -> None:
     """Refuse what does not predict, or predicts other classes than those of ``y``."""
-    check_fitted("model", model)
+    check.fitted("model", model)
     if classes is not None and not np.array_equal(getattr(model, "classes_", ()), classes):
         raise ValueError(f"model must have the classes {classes.tolist()} of y.")
 
@@ -529,17 +515,17 @@ def _metric(scoring: Any, classes: NDArray[Any], pos_label: Any) -> tuple[Any, C
         except (TypeError, ValueError):
             names = []
     if names == ["tp", "fp", "n_pos", "n_neg"]:
-        case = classes[1] if pos_label is None else check_label("pos_label", pos_label)
+        case = classes[1] if pos_label is None else check.label("pos_label", pos_label)
         if case not in classes:
             raise ValueError(f"pos_label must be one of {classes.tolist()}, got {pos_label!r}.")
         return case, scoring  # type: ignore[return-value]
-    found = count_metric(check_scorer(scoring), classes)
+    found = count_metric(check.scorer(scoring), classes)
     if found is None:
         raise ValueError(
             f"scoring {scoring!r} is no known function of true and false positives; draw sets with "
             "perturbation_validation, or give a function of (tp, fp, n_pos, n_neg)."
         )
-    if pos_label is not None and check_label("pos_label", pos_label) != found[0]:
+    if pos_label is not None and check.label("pos_label", pos_label) != found[0]:
         raise ValueError(f"pos_label is {found[0]!r} by scoring, got {pos_label!r}.")
     return found
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 from threadpoolctl import threadpool_limits
 
-from pvf._checks import check_number
+from pvf import _checks as check
 from pvf.advice import Advice, advice, kind_of_pool
 from pvf.audit import disagreement, mean_held_out, result_over_splits
 from pvf.multiplicity import rashomon_set
@@ -201,7 +201,7 @@ def select(
         An argument is of the wrong kind or range.
     """
     settings = Choosing(**given).completed(len(data.X))
-    check_number("most_minutes", most_minutes, 0, left_open=True)
+    check.number("most_minutes", most_minutes, 0, left_open=True)
     candidates = make_pool(settings["pool"], data.features, data.X, data.y, seed=settings["seed"])
     n_cases = settings["validation_share"] * data.n_cases
     line = advice(kind_of_pool(list(candidates.values())), settings["capacity"], n_cases)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pvf._checks import check_integer
+from pvf import _checks as check
 from pvf.select.choose import Selection
 from pvf.select.columns import feature_frame
 from pvf.select.csv_table import read_csv_table
@@ -67,7 +67,7 @@ def make_cohort(n_patients: int = 500, *, seed: int = 0) -> pd.DataFrame:
     >>> cohort.shape
     (1000, 12)
     """
-    check_integer("n_patients", n_patients, 1)
+    check.integer("n_patients", n_patients, 1)
     rng = np.random.default_rng(seed)
     cohort = pd.DataFrame(
         {

@@ -14,7 +14,8 @@ from typing import Any
 import click
 import numpy as np
 
-from pvf._checks import LARGEST, check_choice, check_integer, check_number
+from pvf import _checks as check
+from pvf._checks import LARGEST
 from pvf._cli import SEED, Number, PathTo
 from pvf.select.columns import CENSORED
 
@@ -149,14 +150,14 @@ class Choosing:
             if value is None and one.default is None:
                 continue
             if isinstance(takes, click.Choice):
-                check_choice(one.name, value, RULES)
+                check.choice(one.name, value, RULES)
             elif isinstance(takes, click.IntRange):
-                check_integer(one.name, value, int(takes.min or 0), int(takes.max or LARGEST))
+                check.integer(one.name, value, int(takes.min or 0), int(takes.max or LARGEST))
             elif isinstance(takes, Number):
                 low, high = takes.min or 0, takes.max or np.inf
-                check_number(one.name, value, low, high, left_open=takes.min_open)
+                check.number(one.name, value, low, high, left_open=takes.min_open)
         for level in self.sigmas:
-            check_number("sigmas", level, 0)
+            check.number("sigmas", level, 0)
         per = self.per or 100
         if self.capacity is None and (self.places is None or self.per is None):
             raise ValueError("capacity must be given, or places and per.")
@@ -165,7 +166,7 @@ class Choosing:
             raise ValueError(
                 f"places and per must be the capacity, got {self.places:g} for {per:g} beside it."
             )
-        check_number("capacity", share, 0, 1, left_open=True)
+        check.number("capacity", share, 0, 1, left_open=True)
 
     def completed(self, n_rows: int) -> dict[str, Any]:
         """Return all settings, those filled in that depend on others or on a table's rows."""

@@ -16,7 +16,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.class_weight import compute_sample_weight
 from threadpoolctl import threadpool_limits
 
-from pvf._checks import check_integer
+from pvf import _checks as check
 from pvf.metrics import intervention_efficiency_scorer
 from pvf.perturbation import (
     GaussianNoise,
@@ -90,7 +90,7 @@ def split(
     >>> [len(rows) for rows in (parts.train, parts.validation, parts.test)]
     [60, 20, 20]
     """
-    check_integer("seed", seed, 0, LARGEST_SEED)
+    check.integer("seed", seed, 0, LARGEST_SEED)
     if validation_share + test_share >= 1:
         said = f"got {validation_share:g} and {test_share:g}."
         raise ValueError(f"validation_share and test_share must leave rows for training, {said}")

@@ -26,7 +26,7 @@ from sklearn.impute import KNNImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from pvf._checks import check_integer, check_number
+from pvf import _checks as check
 from studies.data.files import FOLDER_VARIABLE, data_folder, obtain
 from studies.data.tables import (
     PIXELS,
@@ -221,7 +221,7 @@ def knn_imputer(kinds: Mapping[str, Kind], n_neighbors: int = 5) -> Pipeline:
     >>> imputer.fit_transform(table)["smokes"].tolist()
     [1.0, 1.0, 0.0, 1.0]
     """
-    check_integer("n_neighbors", n_neighbors, 1)
+    check.integer("n_neighbors", n_neighbors, 1)
     whole = [column for column, kind in kinds.items() if kind != "numeric"]
     pipeline = make_pipeline(
         KNNImputer(n_neighbors=n_neighbors),
@@ -479,7 +479,7 @@ def load_mnist_pair(
         0 (paper) to 255 (ink); ``y`` named ``digit_1`` for `positive` = 1.
     """
     for name, digit in (("negative", negative), ("positive", positive)):
-        if check_integer(name, digit, 0) > 9:
+        if check.integer(name, digit, 0) > 9:
             raise ValueError(f"{name} must be a digit from 0 to 9, got {digit}.")
     if negative == positive:
         raise ValueError(f"positive must differ from negative, got {positive} twice.")
@@ -600,8 +600,8 @@ def make_clusters(
     >>> X.shape, int(y.sum())
     ((50, 5), 10)
     """
-    n_samples = check_integer("n_samples", n_samples, 5)
-    centre = check_number("mu", mu, 0)
+    n_samples = check.integer("n_samples", n_samples, 5)
+    centre = check.number("mu", mu, 0)
     if not isinstance(rng, np.random.Generator):
         raise TypeError(f"rng must be a numpy.random.Generator, got {rng!r}.")
     n_positives = round(0.2 * n_samples)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
-from pvf._checks import check_integer
+from pvf import _checks as check
 from studies.kit.claims import claims
 from studies.kit.dots import Frames, at, changed, crossed, lines, open_before, placed
 from studies.kit.estimates import mean_estimates
@@ -89,7 +89,7 @@ def simulated_problems(
     >>> sorted(table["metric"].unique())[:2]
     ['F1', 'IE@0.1']
     """
-    check_integer("n_problems", n_problems, 1)
+    check.integer("n_problems", n_problems, 1)
     thresholds = np.linspace(-1, 4, 41)
     stumps = [
         DecisionTreeClassifier(max_depth=1).fit([[t - 1], [t + 1]], [False, True])

@@ -19,7 +19,7 @@ from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
-from pvf._checks import check_integer
+from pvf import _checks as check
 from pvf._types import Array
 from pvf.perturbation import GaussianNoise, Perturbation
 from pvf.validation import perturbation_validation
@@ -227,7 +227,7 @@ def run_checks(*, n_repetitions: int = 400, seed: int = 0) -> pd.DataFrame:
         One row for each ``claim``, ``part`` and ``size``: ``value`` with its interval ``low`` to
         ``high``. What size and value are depends on the part; see the functions.
     """
-    check_integer("n_repetitions", n_repetitions, 2)
+    check.integer("n_repetitions", n_repetitions, 2)
     checks = (
         check_scores,
         check_sets,

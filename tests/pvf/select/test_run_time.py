@@ -105,7 +105,8 @@ def test_run_that_takes_too_long_is_refused_before_it_begins(data):
 
 def test_command_refuses_in_one_line_and_an_option_raises_the_bound(csv):
     """Exit code 1 and one line; with more minutes the same command runs, and says nothing."""
-    words = f"--target diagnosis --capacity 0.3 --sets 2 --pool own_pool:numbers_only {csv}".split()
+    words = "--target diagnosis --capacity 0.3 --sets 2 --splits 4 --pool own_pool:numbers_only"
+    words = [*words.split(), str(csv)]
     done = CliRunner().invoke(main, ["select", *words, "--most-minutes", "0.0001"])
     assert done.exit_code == 1
     assert re.fullmatch(

@@ -667,13 +667,13 @@ def code_lines(tree, text):
 
 #: Lines of code that a home should have at most, and has: only ever lower the second.
 HOMES = {
-    "pvf": (4500, 8320),
-    "pvf/select": (1900, 2660),
-    "studies": (8000, 12190),
+    "pvf": (4500, 7960),
+    "pvf/select": (1900, 2650),
+    "studies": (8000, 11510),
     "book": (1600, 1600),
 }
 #: Modules of more than 500 lines, to be split when their tables are next made anew.
-LONG_MODULES = {"studies/pvf2026/clinical/run.py"}
+LONG_MODULES: set[str] = set()
 
 
 def test_no_home_grows_and_no_function_is_longer_than_fifty_lines():

@@ -80,6 +80,7 @@ def invented(monkeypatch):
     monkeypatch.setitem(STUDIES, "cervical_data", study)
     entries = {
         claim: {"id": claim, "statement": "So many rows.", "study": "cervical_data"}
+        | {"paper": "doe", "place": "§1", "chapter": "01_one", "figure": ""}
         | {"numbers": {"rows": rows}}
         | {"parts": [{"says": "rows", "quantity": "rows", "region": f"within 0 of {rows}"}]}
         for claim, rows in {"A-1": 5, "A-2": 6}.items()

@@ -225,9 +225,12 @@ class _Moves:
         #: Which column's levels make a feature; of Gaussian noise, each feature is its own.
         self.group = {j: features for features in levels for j in features}
         self._known: dict[tuple[int, float], Array] = {}
+        self._ends = np.zeros(len(values)), np.ones(len(values))
 
     def _upto(self, j: int, threshold: float) -> Array:
         """Return how likely each sample's copies have a noisy feature up to a threshold."""
+        if np.isinf(threshold):
+            return self._ends[int(threshold > 0)]
         if (j, threshold) not in self._known:
             found = ndtr((self._cut(threshold) - self.values[:, j]) / self.scale[j])
             self._known[j, threshold] = found
@@ -238,7 +241,7 @@ class _Moves:
 
     def _cut(self, threshold: float) -> float:
         """Return up to which number an input is rounded to the threshold or less."""
-        if not self.trees.is_rounded or np.isinf(threshold):
+        if not self.trees.is_rounded:
             return threshold
         last = np.float32(threshold)
         if last > threshold:

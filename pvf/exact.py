@@ -154,7 +154,7 @@ def flip_probability(
     check_choice("method", method, METHODS)
     check_integer("n_draws", n_draws, 2)
     _check_samples(X)
-    _check_classifier(model)
+    check_fitted("model", model)
     classes = getattr(model, "classes_", None)
     if pos_label is None and classes is None:
         raise ValueError("pos_label must name the case, since model has no classes_.")
@@ -417,7 +417,8 @@ def score_law(
     if len(classes) != 2:
         raise ValueError(f"y must have two classes, got {classes.tolist()}.")
     case, metric = _metric(scoring, classes, pos_label)
-    _check_classifier(model, classes)
+    check_fitted("model", model)
+    _check_classes(model, classes)
     how: dict[str, Any] = {"method": method, "n_draws": n_draws, "random_state": random_state}
     flips = flip_probability(model, X, perturbation, pos_label=case, **how)
     return next(_laws_of_counts([flips], labels == case, n_replicas, metric))
@@ -481,7 +482,7 @@ def _flagged_second(
         return [error for _ in models]
     for model in models:
         try:
-            _check_classifier(model, classes)
+            _check_classes(model, classes)
             found.append(law_of_flags(model, noise))
         except ValueError as error:  # no law, or a classifier of other classes
             found.append(error if isinstance(error, NoLawError) else NoLawError(str(error)))
@@ -493,10 +494,9 @@ def _check_samples(X: Any, n_samples: int | None = None) -> None:
     check_table("X", X)
 
 
-def _check_classifier(model: Any, classes: NDArray[Any] | None = None) -> None:
-    """Refuse what does not predict, or predicts other classes than those of ``y``."""
-    check_fitted("model", model)
-    if classes is not None and not np.array_equal(getattr(model, "classes_", ()), classes):
+def _check_classes(model: Any, classes: NDArray[Any]) -> None:
+    """Refuse what predicts other classes than those of ``y``."""
+    if not np.array_equal(getattr(model, "classes_", ()), classes):
         raise ValueError(f"model must have the classes {classes.tolist()} of y.")
 
 

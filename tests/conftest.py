@@ -16,8 +16,8 @@ import yaml
 from click.testing import CliRunner, Result
 
 from book.tools.__main__ import main
-from book.tools.build import chapter_stems, make_book
-from book.tools.notebooks import is_current, plan_jobs
+from book.tools.build import chapter_stems, make_book, toc_entries
+from book.tools.notebooks import alone, is_current, plan_jobs
 from book.tools.pairs import stale_pairs
 from book.tools.pdf import BROWSERS, FLAGS, find_browser
 from book.tools.project import ROOT, Project
@@ -108,12 +108,30 @@ def committed_stale_pairs() -> list[str]:
 def built_book(committed_stale_pairs: list[str]) -> Project:
     """Bring the real book up to date in place, as `make book` does.
 
-    A full run that is up to date stays; tests must not replace hours of work by a reduced run.
+    Pages that are younger than all that they are made of stay. So does a full run that is up to
+    date; tests must not replace hours of work by a reduced run.
     """
     stems = chapter_stems(REPOSITORY)
-    full = is_current(REPOSITORY, plan_jobs(REPOSITORY, stems, mode="full"))
-    make_book(REPOSITORY, mode="full" if full else "reduced")
+    with alone(REPOSITORY):  # another worker may be at it
+        jobs = {mode: plan_jobs(REPOSITORY, stems, mode=mode) for mode in ("full", "reduced")}
+        current = [mode for mode, some in jobs.items() if is_current(REPOSITORY, some)]
+        if not current or _oldest_page() < _newest_source():
+            make_book(REPOSITORY, mode=current[0] if current else "reduced")
     return REPOSITORY
+
+
+def _oldest_page() -> float:
+    """Return when the first page of the book was written; 0 where one is missing."""
+    pages = [REPOSITORY.html / f"{entry}.html" for entry in toc_entries(REPOSITORY)]
+    return min(page.stat().st_mtime if page.is_file() else 0.0 for page in pages)
+
+
+def _newest_source() -> float:
+    """Return when anything that pages are made of was last written."""
+    folders = [f"{name}/**/*.*" for name in ("book", "notebooks", "pvf", "studies")]
+    patterns = [*folders, "*.yml", "*.md", "*.cff", "*.lock"]
+    files = [path for pattern in patterns for path in REPOSITORY.root.glob(pattern)]
+    return max(path.stat().st_mtime for path in files if path.suffix != ".pyc" and path.is_file())
 
 
 @pytest.fixture(scope="session")  # as wide as the book, so that a skip comes before its build

@@ -145,25 +145,27 @@ def parts_of(entry: Mapping[str, Any], estimates: pd.DataFrame) -> list[Part]:
     ValueError
         A part does not name one estimate.
     """
+    named = {rule["quantity"] for rule in entry["parts"] if "quantity" in rule}
+    known = estimates[estimates["quantity"].isin(named)].to_dict("records")
     parts = []
     for rule in entry["parts"]:
         if "untestable" in rule:
             parts.append(Part(rule["says"], untestable=rule["untestable"]))
             continue
         paper = rule.get("paper", [])
+        rows = [row for row in known if row["quantity"] == rule["quantity"]]
         for where in _settings(rule):
-            rows = _rows(estimates, rule["quantity"], where)
-            if len(rows) != 1:
+            found = [row for row in rows if all(row[key] == where[key] for key in where)]
+            if len(found) != 1:
                 raise ValueError(
                     f"{entry['id']} must name one estimate by {rule['quantity']!r} and {where}, "
-                    f"got {len(rows)}."
+                    f"got {len(found)}."
                 )
-            row = rows.iloc[0]
-            estimate, low, high, n = map(float, row[["estimate", "low", "high", "n"]])
+            row = found[0]
             parts.append(
                 Part(
                     rule["says"].format(**where),
-                    *(estimate, low, high, n),
+                    *(float(row[key]) for key in ("estimate", "low", "high", "n")),
                     region=Region.read(rule["region"]) if "region" in rule else None,
                     paper=tuple(map(float, paper if isinstance(paper, list) else [paper])),
                     run_low=float(row.get("run_low", float("nan"))),

@@ -195,18 +195,12 @@ class Study:
     @cached_property
     def reference(self) -> pd.DataFrame:
         """Estimates of the committed results."""
-        return self.estimate(self._with_provenance)
+        return self.estimate(self.committed()[0])
 
     @cached_property
     def reference_runs(self) -> pd.DataFrame | None:
         """Single runs of the paper's size, of the committed results."""
-        return self.runs(self._with_provenance)
-
-    @cached_property
-    def _with_provenance(self) -> pd.DataFrame:
-        table, facts = self.committed()
-        table.attrs["provenance"] = facts
-        return table
+        return self.runs(self.committed()[0])
 
     def run(self, *, n_jobs: int | None = -1, **values: Any) -> Run:
         """Compute what a chapter draws; where the data are missing, only the committed results."""

@@ -11,7 +11,7 @@ from pvf import counts, intervention_efficiency_score
 
 TABLES = [
     (tp, fp, n_pos, n_neg)
-    for n_pos, n_neg in itertools.product(range(1, 7), repeat=2)
+    for n_pos, n_neg in itertools.product(range(1, 5), repeat=2)
     for tp, fp in itertools.product(range(n_pos + 1), range(n_neg + 1))
 ]
 PAIRS = {

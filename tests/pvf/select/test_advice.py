@@ -21,14 +21,14 @@ from studies.rules import RULES_STUDY
 from studies.rules.advice import lines, write
 from studies.rules.show import wall_table
 
-QUICK = {"capacity": 0.2, "n_splits": 4, "n_sets": 20, "n_bootstraps": 50, "progress": False}
+QUICK = {"capacity": 0.2, "n_splits": 2, "n_sets": 10, "n_bootstraps": 50, "progress": False}
 
 
 @pytest.fixture(scope="module")
 def own_data(tmp_path_factory):
-    """Write and load five columns of scikit-learn's breast-cancer data."""
+    """Write and load three columns of scikit-learn's breast-cancer data."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
-    frame = X.iloc[:200, :5].assign(diagnosis=np.where(y[:200] == 0, "malignant", "benign"))
+    frame = X.iloc[:200, :3].assign(diagnosis=np.where(y[:200] == 0, "malignant", "benign"))
     path = tmp_path_factory.mktemp("own") / "breast.csv"
     frame.to_csv(path, index=False)
     return load_own_data(path, "diagnosis")

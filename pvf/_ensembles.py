@@ -31,6 +31,8 @@ Levels = dict[tuple[int, ...], tuple[Array, Array]]
 Inputs = tuple[Array, Levels, Array]
 #: Probabilities, and how far each of them may be off.
 Law = tuple[Array, Array]
+#: Where an input may be: the levels that are left, or the limits of Gaussian noise.
+Ranges = dict[tuple[int, ...], Any]
 
 TREES = (DecisionTreeClassifier, ExtraTreeClassifier)
 FORESTS = (RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier)
@@ -77,12 +79,12 @@ class Trees:
     @cached_property
     def bounds(self) -> tuple[Array, Array]:
         """Least and largest value of the leaves below each node."""
-        low, high = self.value.copy(), self.value.copy()
-        for node in range(len(low) - 1, -1, -1):  # children come after their parent
-            if self.feature[node] >= 0:
-                children = [self.left[node], self.right[node]]
-                low[node], high[node] = low[children].min(), high[children].max()
-        return low, high
+        low, high = self.value.tolist(), self.value.tolist()
+        inner = np.flatnonzero(self.feature >= 0)[::-1]  # children come after their parent
+        for node, left, right in np.stack([inner, self.left[inner], self.right[inner]], 1).tolist():
+            low[node] = min(low[left], low[right])
+            high[node] = max(high[left], high[right])
+        return np.array(low), np.array(high)
 
     @cached_property
     def rounding(self) -> float:
@@ -208,7 +210,8 @@ def law_of_trees(model: Any, inputs: Inputs) -> Law:
         chance, error = law_of_sum(*terms, slack=trees.rounding)
         if error.max() <= MOST_ERROR:
             return chance, error
-    chance, error = moves.in_boxes(type(model).__name__)
+    is_one = len(trees.root) == 1
+    chance, error = moves.in_parts() if is_one else moves.in_boxes(type(model).__name__)
     if error.max() > MOST_ERROR:
         raise NoLawError(f"the law of {type(model).__name__} is known to {error.max():.1g} only")
     return chance, error
@@ -221,28 +224,24 @@ class _Moves:
         self.trees, self.values, self.levels, self.scale = trees, values, levels, scale
         #: Which column's levels make a feature; of Gaussian noise, each feature is its own.
         self.group = {j: features for features in levels for j in features}
-        self._below: dict[tuple[int, float, bool], Array] = {}
+        self._known: dict[tuple[int, float], Array] = {}
+        self._ends = np.zeros(len(values)), np.ones(len(values))
 
-    def below(self, node: int) -> Array:
-        """Return each sample's probability to go left at a node, from the start."""
-        trees = self.trees
-        j, threshold = int(trees.feature[node]), float(trees.threshold[node])
-        key = j, threshold, bool(trees.missing_left[node])
-        if key not in self._below:
-            value, scale = self.values[:, j], self.scale[j]
-            if scale:
-                found = ndtr((self._cut(threshold) - value) / scale)
-            else:
-                found = np.where(np.isnan(value), key[2], self._rounded(value) <= threshold)
-            self._below[key] = found.astype(np.float64)
-        return self._below[key]
+    def _upto(self, j: int, threshold: float) -> Array:
+        """Return how likely each sample's copies have a noisy feature up to a threshold."""
+        if np.isinf(threshold):
+            return self._ends[int(threshold > 0)]
+        if (j, threshold) not in self._known:
+            found = ndtr((self._cut(threshold) - self.values[:, j]) / self.scale[j])
+            self._known[j, threshold] = found
+        return self._known[j, threshold]
 
     def _rounded(self, value: Array) -> NDArray[Any]:
         return value.astype(np.float32) if self.trees.is_rounded else value
 
     def _cut(self, threshold: float) -> float:
         """Return up to which number an input is rounded to the threshold or less."""
-        if not self.trees.is_rounded or np.isinf(threshold):
+        if not self.trees.is_rounded:
             return threshold
         last = np.float32(threshold)
         if last > threshold:
@@ -299,11 +298,43 @@ class _Moves:
         x = np.zeros((len(cuts) + 1, self.values.shape[1]))
         x[:, j] = np.append(cuts, np.inf)
         values = [trees.value[_leaves(trees, roots, row)].sum() for row in x]
-        upto = np.stack([ndtr((self._cut(c) - self.values[:, j]) / self.scale[j]) for c in cuts], 1)
+        upto = np.stack([self._upto(j, cut) for cut in cuts], 1)
         ends = np.zeros((len(upto), 1)), np.ones((len(upto), 1))
         return np.array(values), np.maximum(np.diff(np.hstack([ends[0], upto, ends[1]])), 0)
 
     # --- Several inputs a tree --------------------------------------------------------------
+
+    def in_parts(self) -> Law:
+        """Return the total probability of the parts of a lone tree in which it flags."""
+        trees, n_samples = self.trees, len(self.values)
+        low, high = (end + trees.start for end in trees.bounds)
+        found, missed = np.zeros((2, n_samples))
+        stack: list[tuple[int, Indices, Ranges]] = [(0, np.arange(n_samples), {})]
+        while stack:
+            node, rows, ranges = stack.pop()
+            sign = self._sign(np.array([node]), low[node], high[node])
+            if sign is None:
+                stack += self._below(node, rows, ranges)
+            elif sign >= 0:
+                mass = np.ones(len(rows))
+                for key, limits in ranges.items():
+                    mass *= self._chance(key, limits, rows)
+                (found if sign else missed)[rows] += mass
+        return np.clip(found, 0, 1), missed
+
+    def _below(
+        self, node: int, rows: Indices, ranges: Ranges
+    ) -> Iterator[tuple[int, Indices, Ranges]]:
+        """Yield a node's two children, the samples that come there and where inputs may be."""
+        children = self.trees.left[node], self.trees.right[node]
+        if self._is_fixed(node):
+            goes = self._goes_as_it_is(node, rows)
+            for child, some in zip(children, (rows[goes], rows[~goes]), strict=True):
+                yield child, some, ranges
+            return
+        key, sides = self._sides(node, ranges)
+        for child, side in zip(children, sides, strict=True):
+            yield child, rows, {**ranges, key: side}
 
     def in_boxes(self, name: str) -> Law:
         """Return the total probability of the boxes in which the sum flags.
@@ -313,35 +344,69 @@ class _Moves:
         """
         trees, n_samples = self.trees, len(self.values)
         low, high = trees.bounds
-        lowest = np.full(self.values.shape[1], -np.inf)  # goes left: any leaf will do in a tie
-        is_one = len(trees.root) == 1
-        most_boxes = len(trees.left) if is_one else _MOST_BOXES
         found, missed, n_boxes, done = np.zeros(n_samples), np.zeros(n_samples), 0, 0.0
         stack = [_Box(trees.root, np.arange(n_samples), np.ones(n_samples))]
         while stack:
             box = stack.pop()
             n_boxes += 1
-            slow = n_boxes == _FIRST_BOXES and done * most_boxes < n_boxes * n_samples
-            if n_boxes > most_boxes or (slow and not is_one):
+            is_slow = n_boxes == _FIRST_BOXES and done * _MOST_BOXES < n_boxes * n_samples
+            if n_boxes > _MOST_BOXES or is_slow:
                 raise NoLawError(f"the trees of {name} make more than {_MOST_BOXES} boxes")
-            least, most = low[box.nodes].sum() + trees.start, high[box.nodes].sum() + trees.start
-            if max(least, -most) <= trees.rounding and most - least > trees.rounding:
+            least, most = (end[box.nodes].sum() + trees.start for end in (low, high))
+            sign = self._sign(box.nodes, least, most)
+            if sign is None:  # the likelier part first, so that a hopeless case is known early
                 parts = [self._without_strays(part, missed) for part in self._split(box)]
-                if not is_one:  # the likelier part first, so that a hopeless case is known early
-                    parts.sort(key=lambda part: float(part.mass.sum()))
+                parts.sort(key=lambda part: float(part.mass.sum()))
                 stack += [part for part in parts if len(part.rows)]
                 continue
             done += box.mass.sum()
-            is_tie = max(least, -most) <= trees.rounding
-            if is_tie and trees.ties is None:
-                missed[box.rows] += box.mass
-            elif trees.ties(_leaves(trees, box.nodes, lowest)) if is_tie else least > 0:  # type: ignore[misc]
-                found[box.rows] += box.mass
+            if sign >= 0:
+                (found if sign else missed)[box.rows] += box.mass
         return np.clip(found, 0, 1), missed
+
+    def _sign(self, nodes: Indices, least: float, most: float) -> int | None:
+        """Return the sum's sign where trees stand; 0 if nothing decides, None if they go on."""
+        trees = self.trees
+        if max(least, -most) > trees.rounding:
+            return 1 if least > 0 else -1
+        if most - least > trees.rounding:
+            return None
+        if trees.ties is None:
+            return 0
+        lowest = np.full(self.values.shape[1], -np.inf)  # goes left: any leaf will do in a tie
+        return 1 if trees.ties(_leaves(trees, nodes, lowest)) else -1
+
+    def _sides(self, node: int, ranges: Ranges) -> tuple[tuple[int, ...], tuple[Any, Any]]:
+        """Return which input a node asks for, and its range on the left and on the right."""
+        j, threshold = int(self.trees.feature[node]), float(self.trees.threshold[node])
+        if j in self.group:
+            goes, key = self.goes(node), self.group[j]
+            allowed = ranges.get(key, np.ones(len(goes), dtype=bool))
+            return key, (allowed & goes, allowed & ~goes)
+        start, end = ranges.get((j,), (-np.inf, np.inf))
+        middle = min(max(start, threshold), end)
+        return (j,), ((start, middle), (middle, end))
+
+    def _chance(self, key: tuple[int, ...], limits: Any, rows: Indices) -> Array:
+        """Return how likely samples' copies have an input in a range."""
+        if key in self.levels:
+            return self.levels[key][1][rows] @ limits
+        start, end = (self._upto(key[0], limit)[rows] for limit in limits)
+        return end - start
+
+    def _is_fixed(self, node: int) -> bool:
+        j = int(self.trees.feature[node])
+        return j not in self.group and not self.scale[j]
+
+    def _goes_as_it_is(self, node: int, rows: Indices) -> Flags:
+        """Return which samples go left at a node whose input is not perturbed."""
+        value = self.values[rows, self.trees.feature[node]]
+        is_missing = np.isnan(value) & self.trees.missing_left[node]
+        return is_missing | (self._rounded(value) <= self.trees.threshold[node])
 
     def _without_strays(self, box: _Box, missed: Array) -> _Box:
         """Return a box without the samples that hardly ever come there, which are noted."""
-        stays = box.mass > (_NEGLIGIBLE if len(self.trees.root) > 1 else 0)
+        stays = box.mass > _NEGLIGIBLE
         if stays.all():
             return box
         missed[box.rows[~stays]] += box.mass[~stays]
@@ -352,31 +417,16 @@ class _Moves:
         low, high = self.trees.bounds
         which = int((high[box.nodes] - low[box.nodes]).argmax())
         node = int(box.nodes[which])
-        j = int(self.trees.feature[node])
-        if j in self.group:
-            goes, key = self.goes(node), self.group[j]
-            allowed = box.ranges.get(key, np.ones(len(goes), dtype=bool))
-            for side in (allowed & goes, allowed & ~goes):
-                yield self._moved(box.within(key, side, self.levels[key][1][box.rows] @ side), key)
-            return
-        below = self.below(node)[box.rows]
-        if not self.scale[j]:  # each sample goes one way, whatever the box
-            for goes, child in ((below > 0, self.trees.left), (below == 0, self.trees.right)):
-                part = box.of(goes)
+        if self._is_fixed(node):  # each sample goes one way, whatever the box
+            goes = self._goes_as_it_is(node, box.rows)
+            for some, child in ((goes, self.trees.left), (~goes, self.trees.right)):
+                part = box.of(some)
                 part.nodes = np.where(np.arange(len(box.nodes)) == which, child[node], box.nodes)
                 yield part
             return
-        key, threshold = (j,), float(self.trees.threshold[node])
-        start, end = box.ranges.get(key, (-np.inf, np.inf))
-        first, last = box.ends.get(key, (np.zeros(len(below)), np.ones(len(below))))
-        below = np.minimum(np.maximum(below, first), last)
-        for ends, limits in (
-            ((start, threshold), (first, below)),
-            ((threshold, end), (below, last)),
-        ):
-            part = box.within(key, ends, limits[1] - limits[0])
-            part.ends = {**box.ends, key: limits}
-            yield self._moved(part, key)
+        key, sides = self._sides(node, box.ranges)
+        for side in sides:
+            yield self._moved(box.within(key, side, self._chance(key, side, box.rows)), key)
 
     def _moved(self, box: _Box, key: tuple[int, ...]) -> _Box:
         """Let all trees go on as far as one input's range makes sure."""
@@ -404,29 +454,26 @@ class _Moves:
 class _Box:
     """Where trees stand, the samples that may come there, and the range of each narrowed input.
 
-    A range is the levels that are left, or the limits of Gaussian noise, of which ``ends`` are the
-    probabilities.
+    A range is the levels that are left, or the limits of Gaussian noise.
     """
 
     nodes: Indices
     rows: Indices
     mass: Array  # how likely each sample comes there
-    ranges: dict[tuple[int, ...], Any] = field(default_factory=dict)
+    ranges: Ranges = field(default_factory=dict)
     chances: dict[tuple[int, ...], Array] = field(default_factory=dict)
-    ends: dict[tuple[int, ...], tuple[Array, Array]] = field(default_factory=dict)
 
     def within(self, key: tuple[int, ...], limits: Any, chances: Array) -> _Box:
         """Return the part in which an input has a range."""
         ranges, of_ranges = {**self.ranges, key: limits}, {**self.chances, key: chances}
         mass = reduce(np.multiply, of_ranges.values())
-        return _Box(self.nodes, self.rows, mass, ranges, of_ranges, self.ends)
+        return _Box(self.nodes, self.rows, mass, ranges, of_ranges)
 
     def of(self, some: Flags) -> _Box:
         """Return the box of some of its samples."""
         chances = {key: chance[some] for key, chance in self.chances.items()}
-        ends = {key: (first[some], last[some]) for key, (first, last) in self.ends.items()}
         rows, mass = self.rows[some], self.mass[some]
-        return _Box(self.nodes, rows, mass, self.ranges, chances, ends)
+        return _Box(self.nodes, rows, mass, self.ranges, chances)
 
 
 # --- Sums of independent terms ----------------------------------------------------------------

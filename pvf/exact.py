@@ -7,7 +7,7 @@ independent binomials: k copies of each sample, each flagged with the sample's f
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -140,7 +140,7 @@ def flip_probability(
     check.choice("method", method, METHODS)
     check.integer("n_draws", n_draws, 2)
     _check_samples(X)
-    _check_classifier(model)
+    check.fitted("model", model)
     classes = getattr(model, "classes_", None)
     if pos_label is None and classes is None:
         raise ValueError("pos_label must name the case, since model has no classes_.")
@@ -280,7 +280,8 @@ class ScoreLaw:
         between = (1 - share) * self.support[low] + share * self.support[high]
         values = np.concatenate([self.support, between])
         chances = np.concatenate([same, apart[low, high]])
-        return _merged(values, chances, self.flips, self.error * n_sets)
+        order = np.argsort(values)
+        return _merged(values[order], chances[order], self.flips, self.error * n_sets)
 
     def samples(self, scale: float | None = None) -> pd.DataFrame:
         """Return how likely each sample's copies are flagged, and how far its decision is safe.
@@ -402,10 +403,11 @@ def score_law(
     if len(classes) != 2:
         raise ValueError(f"y must have two classes, got {classes.tolist()}.")
     case, metric = _metric(scoring, classes, pos_label)
-    _check_classifier(model, classes)
+    check.fitted("model", model)
+    _check_classes(model, classes)
     how: dict[str, Any] = {"method": method, "n_draws": n_draws, "random_state": random_state}
     flips = flip_probability(model, X, perturbation, pos_label=case, **how)
-    return _law_of_counts(flips, labels == case, n_replicas, metric)
+    return next(_laws_of_counts([flips], labels == case, n_replicas, metric))
 
 
 def laws_where_known(
@@ -435,19 +437,24 @@ def laws_where_known(
     """
     classes = np.unique(labels)
     flagged = _flagged_second(models, X, classes, perturbation)
+    known = [law for law in flagged if not isinstance(law, NoLawError)]
 
-    def law(known: Law | NoLawError, metric: Any) -> ScoreLaw | NoLawError:
+    def laws(metric: tuple[Any, Callable[..., Any]] | None) -> list[ScoreLaw | NoLawError]:
         if metric is None:
-            return NoLawError("scoring is no known function of true and false positives")
-        if isinstance(known, NoLawError):
-            return known
-        flips = _exact(*known, classes, metric[0])
-        found = _law_of_counts(flips, labels == metric[0], n_replicas, metric[1])
-        if found.error > _MOST_ERROR:
-            return NoLawError(f"the cdf of its score is known within {found.error:.1g} only")
-        return found
+            none = NoLawError("scoring is no known function of true and false positives")
+            return [none for _ in models]
+        flips = [_exact(*law, classes, metric[0]) for law in known]
+        of_known = _laws_of_counts(flips, labels == metric[0], n_replicas, metric[1])
+        return [law if isinstance(law, NoLawError) else _close(next(of_known)) for law in flagged]
 
-    return [[law(second, metric) for second in flagged] for metric in metrics]
+    return [laws(metric) for metric in metrics]
+
+
+def _close(law: ScoreLaw) -> ScoreLaw | NoLawError:
+    """Return a law that is close enough to be called known."""
+    if law.error > _MOST_ERROR:
+        return NoLawError(f"the cdf of its score is known within {law.error:.1g} only")
+    return law
 
 
 def _flagged_second(
@@ -461,7 +468,7 @@ def _flagged_second(
         return [error for _ in models]
     for model in models:
         try:
-            _check_classifier(model, classes)
+            _check_classes(model, classes)
             found.append(law_of_flags(model, noise))
         except ValueError as error:  # no law, or a classifier of other classes
             found.append(error if isinstance(error, NoLawError) else NoLawError(str(error)))
@@ -473,10 +480,9 @@ def _check_samples(X: Any, n_samples: int | None = None) -> None:
     check.table("X", X)
 
 
-def _check_classifier(model: Any, classes: NDArray[Any] | None = None) -> None:
-    """Refuse what does not predict, or predicts other classes than those of ``y``."""
-    check.fitted("model", model)
-    if classes is not None and not np.array_equal(getattr(model, "classes_", ()), classes):
+def _check_classes(model: Any, classes: NDArray[Any]) -> None:
+    """Refuse what predicts other classes than those of ``y``."""
+    if not np.array_equal(getattr(model, "classes_", ()), classes):
         raise ValueError(f"model must have the classes {classes.tolist()} of y.")
 
 
@@ -486,14 +492,39 @@ def _exact(second: Array, error: Array, classes: Any, case: Any) -> FlipProbabil
     return FlipProbability(law, np.zeros_like(law), exact=True, error=float(error.max()))
 
 
-def _law_of_counts(
-    flips: FlipProbability, is_case: Flags, n_replicas: int, metric: Callable[..., Any]
-) -> ScoreLaw:
-    chances = flips.probability
-    laws = [_window(counts_law(chances[group], n_replicas)) for group in (is_case, ~is_case)]
-    (tp, of_tp), (fp, of_fp) = laws
+def _laws_of_counts(
+    flips: Sequence[FlipProbability], is_case: Flags, n_replicas: int, metric: Callable[..., Any]
+) -> Iterator[ScoreLaw]:
+    """Yield the law of each model's score; what all models share is computed once."""
     n_pos, n_neg = n_replicas * int(is_case.sum()), n_replicas * int((~is_case).sum())
-    error = sum(_rounding(n + 1) for n in (n_pos, n_neg)) + (n_pos + n_neg) * flips.error
+    lost = _rounding(n_pos + 1) + _rounding(n_neg + 1)
+    errors = [lost + (n_pos + n_neg) * one.error for one in flips]
+    shape = n_pos + 1, n_neg + 1
+    if max(shape) > _DIRECT or shape[0] * shape[1] > _MOST_PAIRS:
+        for one, error in zip(flips, errors, strict=True):
+            yield _long_law(one, error, is_case, n_replicas, metric)
+        return
+    chances = np.array([one.probability for one in flips]).reshape(-1, len(is_case))
+    of_tp, of_fp = (_direct_laws(chances[:, some], n_replicas) for some in (is_case, ~is_case))
+    counts = np.arange(shape[0])[:, None], np.arange(shape[1])
+    scores = np.broadcast_to(metric(*counts, n_pos, n_neg), shape).ravel()
+    order = np.argsort(scores)
+    for one, error, tp, fp in zip(flips, errors, of_tp, of_fp, strict=True):
+        yield _merged(scores[order], np.outer(tp, fp).ravel()[order], one, error)
+
+
+def _long_law(
+    flips: FlipProbability,
+    error: float,
+    is_case: Flags,
+    n_replicas: int,
+    metric: Callable[..., Any],
+) -> ScoreLaw:
+    """Return the law of the score on a large set, without the counts that hardly ever occur."""
+    n_pos, n_neg = n_replicas * int(is_case.sum()), n_replicas * int((~is_case).sum())
+    chances = flips.probability
+    laws = [_window(counts_law(chances[some], n_replicas)) for some in (is_case, ~is_case)]
+    (tp, of_tp), (fp, of_fp) = laws
     joint = np.outer(of_tp, of_fp)
     if joint.size > _MOST_PAIRS:
         least = _TAIL / joint.size
@@ -502,8 +533,9 @@ def _law_of_counts(
         tp, fp, joint = tp[i], fp[j], joint[i, j]
     else:
         tp = tp[:, None]
-    scores = np.broadcast_to(metric(tp, fp, n_pos, n_neg), joint.shape)
-    return _merged(np.ravel(scores), joint.ravel(), flips, error)
+    scores = np.broadcast_to(metric(tp, fp, n_pos, n_neg), joint.shape).ravel()
+    order = np.argsort(scores)
+    return _merged(scores[order], joint.ravel()[order], flips, error)
 
 
 def _metric(scoring: Any, classes: NDArray[Any], pos_label: Any) -> tuple[Any, Callable[..., Any]]:
@@ -539,12 +571,21 @@ def counts_law(chances: Array, n_replicas: int) -> Array:
         power = fft.rfft(_sum_of_flips(chances), size) ** n_replicas
         law = np.maximum(fft.irfft(power, size)[:n_counts], 0)
         return law / law.sum()
-    laws = list(stats.binom.pmf(np.arange(n_replicas + 1), n_replicas, chances[:, None]))
-    while len(laws) > 1:
-        pairs = zip(laws[::2], laws[1::2], strict=False)
-        odd = laws[-1:] if len(laws) % 2 else []
-        laws = [np.convolve(a, b) for a, b in pairs] + odd
-    return laws[0] / laws[0].sum()
+    return _direct_laws(chances[None], n_replicas)[0]
+
+
+def _direct_laws(chances: Array, n_replicas: int) -> list[Array]:
+    """Return `counts_law` of each model by plain sums; ``chances`` are of models times samples."""
+    chances = np.where(chances < _NEVER, 0.0, chances)
+    found = []
+    for of_samples in stats.binom.pmf(np.arange(n_replicas + 1), n_replicas, chances[:, :, None]):
+        laws = list(of_samples)
+        while len(laws) > 1:
+            pairs = zip(laws[::2], laws[1::2], strict=False)
+            odd = laws[-1:] if len(laws) % 2 else []
+            laws = [np.convolve(a, b) for a, b in pairs] + odd
+        found.append(laws[0] / laws[0].sum())
+    return found
 
 
 def _sum_of_flips(chances: Array) -> Array:
@@ -576,13 +617,11 @@ def _window(law: Array) -> tuple[Indices, Array]:
 
 
 def _merged(scores: Array, chances: Array, flips: FlipProbability | None, error: float) -> ScoreLaw:
-    """Return a law in which scores that differ by rounding alone are one."""
+    """Return a law in which scores, ascending, that differ by rounding alone are one."""
     some = chances > 0
     scores, chances = np.asarray(scores, dtype=np.float64)[some], chances[some]
     if np.isnan(scores).any():
         raise ValueError("scoring gave NaN for counts that can occur; it must give a number.")
-    order = np.argsort(scores)
-    scores, chances = scores[order], chances[order]
     with np.errstate(invalid="ignore"):
         gaps = np.diff(scores) > 1e-12 * np.maximum(1, np.abs(scores[1:]))
     starts = np.concatenate([[0], np.flatnonzero(gaps) + 1])

@@ -131,7 +131,8 @@ def _newest_source() -> float:
     folders = [f"{name}/**/*.*" for name in ("book", "notebooks", "pvf", "studies")]
     patterns = [*folders, "*.yml", "*.md", "*.cff", "*.lock"]
     files = [path for pattern in patterns for path in REPOSITORY.root.glob(pattern)]
-    return max(path.stat().st_mtime for path in files if path.suffix != ".pyc" and path.is_file())
+    made = [path for path in files if "__pycache__" not in path.parts and path.is_file()]
+    return max(path.stat().st_mtime for path in made)
 
 
 @pytest.fixture(scope="session")  # as wide as the book, so that a skip comes before its build

@@ -101,7 +101,7 @@ print(f"{(copies.births != 2).mean():.1%} have another number of births")
 # order breaks the ties of both methods; a note says where another rule changes the label.
 
 # %%
-from studies.kit.claims import parts_table, verdict_table
+from studies.kit.claims import verdict_table
 
 verdict_table([*ids, "CER-4"]).style.set_uuid("cervical-verdicts")
 
@@ -209,8 +209,7 @@ show(clinical_report.tests_in_words(tests), "cervical-tests")
 # paper's size detects at 5% with 80% power, beside ours.
 
 # %% table="The smallest lead that one run of the paper’s size detects, beside ours."
-power = parts_table(*ids)
-power = power[~power["part"].str.contains("tie")]
+power = clinical_report.detectable_leads(ids)
 show(power, "cervical-power", index=False)
 
 # %% [markdown]
@@ -303,11 +302,9 @@ show(many_sets.sets_needed(enough), "cervical-sets-needed")
 # trees taken by both) with endless sets less that with 101.
 
 # %%
-of_101 = at(enough, n_sets=101)
-lost = text_table(at(of_101, quantity="lost"), "sigma", "metric", spec="+.1f")
-same = at(of_101, quantity="same", sigma=0.3).set_index("metric")["estimate"]
+lost, others = clinical_report.lost_to_chance(enough)
 for name, metric in {"ie": "IE@0.1", "f1": "F1"}.items():
-    glue(f"cervical_sets_{name}", float(100 - same[metric]), display=False)
+    glue(f"cervical_sets_{name}", float(others[metric]), display=False)
 show(lost, "cervical-sets-lost")
 
 # %% [markdown]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -101,7 +102,7 @@ OUT_OF_REACH = 1e300
 PAIRS = 2**13
 
 
-class _Growing:
+class _Growing(ABC):
     """A growing set of models, and the capacity that it has so far."""
 
     def __init__(self, n_samples: int) -> None:
@@ -121,17 +122,17 @@ class _Growing:
         self._note(model, changed, *more)
         return float(self.capacity.mean())
 
+    @abstractmethod
     def promising(self, left: Indices) -> Indices:
         """Return the models that may be the best to add."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _solve(self, model: int) -> tuple[Any, ...]:
         """Return which samples a model changes, their new capacity in bits, and what is noted."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _note(self, model: int, changed: Indices, *more: Array) -> None:
         """Keep what the next steps need of the model that was added."""
-        raise NotImplementedError
 
 
 class _GrowingTwo(_Growing):

@@ -140,8 +140,17 @@ def reporting_table(selection: Selection) -> pd.DataFrame:
 
 #: The tables of a report; its template calls them by their names without the ending.
 TABLES: tuple[Callable[[Selection], pd.DataFrame], ...] = (
-    *(columns_table, parts_table, choices_table, leaders_table, sigma_table, judged_table),
-    *(differences_table, calibration_table, contested_table, settings_table, reporting_table),
+    columns_table,
+    parts_table,
+    choices_table,
+    leaders_table,
+    sigma_table,
+    judged_table,
+    differences_table,
+    calibration_table,
+    contested_table,
+    settings_table,
+    reporting_table,
 )
 
 
@@ -215,7 +224,10 @@ def _figure(axes: Any, name: str, **facts: Any) -> Figure:
 
 #: The figures of a report; its template calls them by their names without the ending.
 FIGURES: tuple[Callable[[Selection], Figure | None], ...] = (
-    *(places_figure, model_figure, scores_figure, multiplicity_figure),
+    places_figure,
+    model_figure,
+    scores_figure,
+    multiplicity_figure,
 )
 
 

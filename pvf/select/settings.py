@@ -150,7 +150,7 @@ class Choosing:
             if value is None and one.default is None:
                 continue
             if isinstance(takes, click.Choice):
-                check.choice(one.name, value, RULES)
+                check.choice(one.name, value, tuple(takes.choices))
             elif isinstance(takes, click.IntRange):
                 check.integer(one.name, value, int(takes.min or 0), int(takes.max or LARGEST))
             elif isinstance(takes, Number):

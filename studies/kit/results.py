@@ -49,8 +49,20 @@ SHARDS_VARIABLE = "PVF_SHARDS"
 
 #: What results depend on, beside Python and this package.
 _PACKAGES = (
-    *("numpy", "scipy", "pandas", "scikit-learn", "imbalanced-learn", "numba", "joblib"),
-    *("pyarrow", "torch", "matplotlib", "seaborn", "sympy", "ipykernel", "papermill"),
+    "numpy",
+    "scipy",
+    "pandas",
+    "scikit-learn",
+    "imbalanced-learn",
+    "numba",
+    "joblib",
+    "pyarrow",
+    "torch",
+    "matplotlib",
+    "seaborn",
+    "sympy",
+    "ipykernel",
+    "papermill",
 )
 _STALE_SECONDS = 24 * 3600
 #: Another run replaces a table and its provenance within milliseconds; a second is ample.

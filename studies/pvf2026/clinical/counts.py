@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
@@ -108,10 +108,4 @@ BREAST_COUNTS = Study(
     block=lambda *_: breast_arithmetic(),
     estimate=estimate,
 )
-COUNTS = Study(
-    name="cervical_data",
-    settings=Counted,
-    blocks=lambda _: [0],
-    block=lambda *_: cervical_arithmetic(),
-    estimate=estimate,
-)
+COUNTS = replace(BREAST_COUNTS, name="cervical_data", block=lambda *_: cervical_arithmetic())

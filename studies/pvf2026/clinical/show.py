@@ -12,7 +12,7 @@ from scipy import stats
 from sklearn.tree import DecisionTreeClassifier
 
 from pvf import _checks as check
-from studies.kit.claims import claims
+from studies.kit.claims import claims, parts_table
 from studies.kit.dots import Frames, at, changed, crossed, lines, open_before, placed
 from studies.kit.estimates import mean_estimates
 from studies.kit.show import (
@@ -297,6 +297,20 @@ def _beside_printed(runs: pd.DataFrame, claim: Mapping[str, Any]) -> dict[str, f
         "smallest_p": 2.0 ** (1 - n_subsets),
         "inflation": lead.var(ddof=1) / independent,
     }
+
+
+def detectable_leads(ids: Sequence[str]) -> pd.DataFrame:
+    """Return the smallest lead that one run detects beside ours, on the parts of claims."""
+    parts = parts_table(*ids)
+    return parts[~parts["part"].str.contains("tie")]
+
+
+def lost_to_chance(sets: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
+    """Return what 101 sets lose against endless ones, and who chooses otherwise at σ = 0.3 (%)."""
+    of_101 = at(sets, n_sets=101)
+    same = at(of_101, quantity="same", sigma=0.3).set_index("metric")["estimate"]
+    lost = text_table(at(of_101, quantity="lost"), "sigma", "metric", spec="+.1f")
+    return lost, 100 - same
 
 
 #: The reader's words for the columns of `lead_tests`, and their formats.

@@ -10,12 +10,17 @@ from scipy import stats
 from pvf import counts
 from studies.pvf2026.clinical.many_sets import (
     METRICS,
+    N_SETS,
+    choices_by_lot,
     choices_of_few_sets,
     estimate,
     laws_of_scores,
     sets_needed,
 )
 from studies.pvf2026.clinical.run import METRICS as ALL_METRICS
+from studies.pvf2026.synthetic import SYNTHETIC_SETS
+from studies.pvf2026.synthetic.grid import SCORES
+from studies.pvf2026.synthetic.run import draw_repetition
 
 IS_CASE = np.array([True, True, False, False, False])
 RNG = np.random.default_rng(0)
@@ -47,12 +52,15 @@ def test_choices_of_equal_laws_are_enumerated():
     """Two scores, three trees, five sets: every outcome of fifteen scores is listed by counts."""
     below = np.array([0.3, 0.5, 0.5])  # how likely the lower score is
     cdf = np.column_stack([below, np.ones(3)])
-    expected = np.zeros(3)
+    first, by_lot = np.zeros(3), np.zeros(3)
     for lows in itertools.product(range(6), repeat=3):  # how many of five scores are the lower
         chance = stats.binom.pmf(lows, 5, below).prod()
         is_high = np.array(lows) < 2  # the second smallest of five is the quartile
-        expected[is_high.argmax() if is_high.any() else 0] += chance
-    assert choices_of_few_sets(cdf, 5) == pytest.approx(expected, abs=1e-14)
+        best = is_high if is_high.any() else ~is_high
+        first[best.argmax()] += chance
+        by_lot += chance * best / best.sum()
+    assert choices_of_few_sets(cdf, 5) == pytest.approx(first, abs=1e-14)
+    assert choices_by_lot(cdf, 5) == pytest.approx(by_lot, abs=1e-14)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -102,3 +110,40 @@ def test_estimates_and_the_smallest_number_that_is_enough():
     assert lost.tolist() == pytest.approx([10] * 3)
     assert sets_needed(found).loc[0.3].tolist() == ["101"] * 3
     assert sets_needed(found, 99).loc[0.3].tolist() == ["more than 101"] * 3
+
+
+def test_the_synthetic_choices_are_those_of_the_sweep():
+    """A hundred and one drawn sets find the true pair as often as the law says, in 300 draws.
+
+    The draws come from the sweep's own kernel, each from other random numbers, on the same data.
+    """
+    settings = {"n_samples": (50,), "mus": (0.5,), "sigmas": (0.1,), "n_repetitions": 1}
+    table = SYNTHETIC_SETS.table(SYNTHETIC_SETS.settings(**settings))
+    law = table.query("n_sets == 101").set_index("metric")["found"]
+    places = [SCORES.index(metric) for metric in METRICS]
+    rng, found = np.random.default_rng(5), []
+    for number in range(10):
+        one = draw_repetition(50, 0.5, 0.1, number)
+        spread = 0.1 * np.linalg.norm(one.models[:, 1:], axis=1)
+        chances = stats.norm.cdf(one.margins / spread[:, None])
+        flagged = rng.binomial(7, chances[:, None], (10, 300 * 101, 15))
+        tp, fp = flagged[..., 12:].sum(axis=-1), flagged[..., :12].sum(axis=-1)
+        scores = [
+            counts.f1(tp, fp, 21, 84)
+            if SCORES[place] == "F1"
+            else counts.intervention_efficiency(tp, fp, 21, 84, float(SCORES[place][3:]))
+            for place in places
+        ]
+        quartiles = np.quantile(np.reshape(scores, (3, 10, 300, 101)), 0.25, axis=-1)
+        best = np.isclose(quartiles, quartiles.max(axis=1, keepdims=True), rtol=0, atol=1e-12)
+        found.append((best[:, 0] / best.sum(axis=1)).mean(axis=-1))
+    assert law[list(METRICS)].to_numpy() == pytest.approx(np.mean(found, axis=0), abs=0.015)
+
+
+def test_small_noise_changes_no_choice():
+    """Where no copy crosses a boundary, five sets choose as endless ones do."""
+    settings = {"n_samples": (50,), "mus": (2.5,), "sigmas": (1e-9,), "n_repetitions": 1}
+    table = SYNTHETIC_SETS.table(SYNTHETIC_SETS.settings(**settings))
+    assert sorted(set(table["n_sets"])) == [0, *N_SETS]
+    assert (table["same"] == 1).all()
+    assert (table["lead"] == 0).all()

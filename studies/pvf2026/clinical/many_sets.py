@@ -78,22 +78,43 @@ def laws_of_scores(flags: Array, is_case: Flags, n_replicas: int, *places: int) 
     return found
 
 
-def choices_of_few_sets(cdf: Array, n_sets: int) -> Array:
-    """Return how likely each tree is chosen by the lower quartile of its own ``n_sets`` scores.
-
-    Of trees that tie the first is taken.
-    """
+def _laws_of_quartiles(cdf: Array, n_sets: int) -> tuple[Array, Array]:
+    """Return how likely each quartile of ``n_sets`` scores is below each score, and up to it."""
     rank = (n_sets - 1) // 4 + 1
     ends = rank, n_sets - rank + 1
     low, high = betaincinv(*ends, 1e-17), 1 - betaincinv(*ends[::-1], 1e-17)
     some = (cdf > low) & (cdf < high)  # outside the quartile's cdf is 0 or 1 to the last digit
     upto = np.where(cdf >= high, 1.0, 0.0)
     upto[some] = betainc(*ends, cdf[some])
-    below = np.hstack([np.zeros((len(cdf), 1)), upto[:, :-1]])
-    ones = np.ones((1, cdf.shape[1]))
-    earlier = np.vstack([ones, np.cumprod(below, axis=0)[:-1]])
-    later = np.vstack([np.cumprod(upto[::-1], axis=0)[::-1][1:], ones])
-    return ((upto - below) * earlier * later).sum(axis=1)
+    return np.hstack([np.zeros((len(cdf), 1)), upto[:, :-1]]), upto
+
+
+def choices_of_few_sets(cdf: Array, n_sets: int) -> Array:
+    """Return how likely each model is chosen by the lower quartile of its own ``n_sets`` scores.
+
+    Of models that tie the first is taken.
+    """
+    below, upto = _laws_of_quartiles(cdf, n_sets)
+    return ((upto - below) * _others(below, upto)).sum(axis=1)
+
+
+def choices_by_lot(cdf: Array, n_sets: int) -> Array:
+    """Return the same where models that tie draw lots.
+
+    Where every other model beats lot z with probability z if it ties, the chance to win is a
+    polynomial in z, whose mean over all lots is summed at Gauss's nodes, without error.
+    """
+    below, upto = _laws_of_quartiles(cdf, n_sets)
+    nodes, weights = np.polynomial.legendre.leggauss(len(cdf) // 2 + 1)
+    won = [_others(lower, lower) for lower in (below + z * (upto - below) for z in (nodes + 1) / 2)]
+    return ((upto - below) * np.tensordot(weights / 2, won, axes=1)).sum(axis=1)
+
+
+def _others(earlier: Array, later: Array) -> Array:
+    """Return the products of all rows before each, of one table, and after it, of another."""
+    ones = np.ones((1, earlier.shape[1]))
+    before = np.vstack([ones, np.cumprod(earlier, axis=0)[:-1]])
+    return before * np.vstack([np.cumprod(later[::-1], axis=0)[::-1][1:], ones])
 
 
 def _blocks(settings: ManySetsSettings) -> list[tuple[str, int]]:
@@ -173,11 +194,11 @@ def sets_needed(estimates: pd.DataFrame, share: float = 95.0) -> pd.DataFrame:
     return table.map(lambda n: f"more than {most}" if np.isnan(n) else f"{n:.0f}")
 
 
-def figure_of_sets(frames: Frames, *, dataset: str) -> Figure:
-    """Draw how often M sets lead to the limit's choice."""
+def figure_of_sets(frames: Frames, *, low: float = 0, **where: Any) -> Figure:
+    """Draw how often M sets lead to the limit's choice, in percent from a lowest on."""
     sigmas = {f"σ = {one:g}": {"sigma": one} for one in sorted(frames.run["sigma"].unique())}
     metrics = {metric: {"metric": metric} for metric in METRICS}
-    columns = crossed(metrics, sigmas, quantity="same", dataset=dataset)
+    columns = crossed(metrics, sigmas, quantity="same", **where)
     figure, axes = lines(
         changed(frames, lambda rows: rows[rows["n_sets"] > 0]),
         "n_sets",
@@ -189,7 +210,7 @@ def figure_of_sets(frames: Frames, *, dataset: str) -> Figure:
     )
     for ax in axes:
         ax.axhline(95, color="0.35", linewidth=0.8, linestyle="--")
-    axes[0].set(xscale="log", ylim=(0, 103))
+    axes[0].set(xscale="log", ylim=(low, 103))
     return finished(figure, legend_columns=4)
 
 

@@ -180,13 +180,16 @@ def estimate(table: pd.DataFrame) -> pd.DataFrame:
 def sets_needed(estimates: pd.DataFrame, share: float = 95.0) -> pd.DataFrame:
     """Return the smallest M of those tried by which the choice is the limit's in 95% of runs.
 
+    Where there are several configurations, it is so in each.
+
     Returns
     -------
     DataFrame
         Indexed by σ, one column a metric; a text, "more than 4001" where none is enough.
     """
     rows = estimates[(estimates["quantity"] == "same") & (estimates["n_sets"] > 0)]
-    enough = rows[rows["estimate"] >= share].groupby(["sigma", "metric"])["n_sets"].min()
+    least = rows.groupby(["sigma", "metric", "n_sets"])["estimate"].min().reset_index()
+    enough = least[least["estimate"] >= share].groupby(["sigma", "metric"])["n_sets"].min()
     table = enough.unstack().reindex(  # noqa: PD010
         index=sorted(rows["sigma"].unique()), columns=list(METRICS)
     )

@@ -30,23 +30,6 @@ sigma = 0.1  # noise of PVF, in standard deviations
 n_splits = 5  # of the data; full: 20
 seed = 0
 
-# %%
-import tempfile
-from pathlib import Path
-
-from IPython.display import Markdown
-from pvf.select import example as simulated_cohort
-from pvf.select import report as own_report
-from pvf.select.columns import kinds_frame
-
-from book.tools.figures import keep_data
-
-folder = tempfile.TemporaryDirectory()
-path = csv or simulated_cohort.write_cohort(
-    Path(folder.name) / "simulated_cohort.csv"
-)
-case = None if positive == "" else positive  # 0 and no are values
-
 # %% [markdown]
 # ## In code
 #
@@ -67,8 +50,18 @@ case = None if positive == "" else positive  # 0 and no are values
 # what each column is, and what to leave out can be said, and is guessed otherwise.
 
 # %% tags=["essential"]
+import tempfile
+from pathlib import Path
+
+from pvf.select import example as simulated_cohort
 from pvf.select.choose import select
 from pvf.select.read import load_own_data
+
+folder = tempfile.TemporaryDirectory()
+path = csv or simulated_cohort.write_cohort(
+    Path(folder.name) / "simulated_cohort.csv"
+)
+case = None if positive == "" else positive  # 0 and no are values
 
 data = load_own_data(path, target, positive=case, kinds=kinds, drop=drop)
 of_run = {"n_splits": n_splits, "seed": seed, "n_jobs": -1}
@@ -80,6 +73,13 @@ selection = select(data, capacity=capacity, pool=pool, sigma=sigma, **of_run)
 # Which model leads is the choice, over all splits, of the rule that is followed. Whether any should
 # be used is read off patients without a part in the choice, and off how often the splits agree. Every
 # word below is computed; {numref}`fig-own-places` shows the cases that the places reach.
+
+# %%
+from IPython.display import Markdown
+from pvf.select import report as own_report
+from pvf.select.columns import kinds_frame
+
+from book.tools.figures import keep_data
 
 # %% mystnb={"figure": {"name": "fig-own-places", "caption": "Cases that the places reach, on patients who had no part in the choice, with 95% intervals."}, "image": {"alt": "Dots with bars for the places given by score, by label, by one column alone, by chance, and by knowing the outcome."}}
 own_report.places_figure(selection).picture

@@ -41,7 +41,7 @@ _CONFIGURATION = ["n_samples", "mu", "sigma"]
 class SyntheticSetsSettings(Settings):
     """What the study can be told."""
 
-    n_repetitions: int = setting(2, "tens of data sets in each configuration", full=30, low=1)
+    n_repetitions: int = setting(5, "tens of data sets in each configuration", full=30, low=1)
     n_samples: tuple[int, ...] = setting((50, 100), "sizes n", paper="50, 100")
     mus: tuple[float, ...] = setting((0.5, 1.5, 2.5), "separabilities μ, one of each group")
     sigmas: tuple[float, ...] = setting((1e-3, 1e-2, 1e-1), "noise σ")

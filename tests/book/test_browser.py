@@ -3,7 +3,7 @@
 import re
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
@@ -23,11 +23,20 @@ SETTINGS = {
     ("desktop", "dark"): {"runOnly": ["color-contrast"]},
     ("phone", "dark"): {"rules": {"color-contrast": {"enabled": False}}},
 }
+UNAUDITED = {("desktop", "light"): None}
 STUDIES = [entry for entry in ENTRIES if re.search(r"chapters/(0|1)\d_", entry)]
+# Tests of one page follow each other, so that one worker opens it, once.
+of_each_page = pytest.mark.parametrize("entry", ENTRIES, scope="module")
+of_each_chapter = pytest.mark.parametrize("entry", STUDIES, scope="module")
 TEMPLATE = ["Why", "So what", "In code", "Verdicts", "Exercise"]
 PAPER = {"width": 718, "height": 1000}  # A4 within margins of 1 cm, in CSS pixels
 WIDTHS = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 360, "height": 740}}
-DARK = "localStorage.setItem('mode', 'dark'); localStorage.setItem('theme', 'dark');"
+# As the switch of the theme does; colours that fade would be caught half-way.
+THEME = """(theme) => {
+    document.head.append(Object.assign(document.createElement('style'),
+        {textContent: '* { transition: none !important }'}));
+    Object.assign(document.documentElement.dataset, {mode: theme, theme: theme});
+}"""
 TYPESET = """async () => {
     if (document.querySelector('.math, mjx-container') && window.MathJax?.startup) {
         await MathJax.startup.promise;
@@ -58,7 +67,7 @@ LAYOUT = """() => {
     const [figures, tables] = [open('figure'), open('table')];
     return {
         height: document.documentElement.getBoundingClientRect().height,
-        first: figures[0].getBoundingClientRect().top + window.scrollY,
+        first: figures[0]?.getBoundingClientRect().top + window.scrollY,
         figures: height(figures),
         tables: height(tables),
         bare: tables.filter((e) => !e.caption).map((e) => e.innerText.slice(0, 80)),
@@ -97,6 +106,7 @@ class Visit:
     drawn: list[dict] = field(default_factory=list)
     overflow: int = 0
     scrolling: list[str] = field(default_factory=list)
+    layout: dict = field(default_factory=dict)
     findings: list[str] = field(default_factory=list)
 
 
@@ -128,22 +138,22 @@ def address(server, built_book) -> Callable[[str, str], str]:
 
 @pytest.fixture(scope="module")
 def visit(browser, address) -> Callable[..., Visit]:
-    """Return a function that opens a page once for each setting and remembers what it met with."""
-    visits: dict[tuple, Visit] = {}
+    """Return a function that opens a page once and remembers what each setting met with."""
+
+    @cache
+    def look(entry: str, origin: str) -> dict[tuple[str, str], Visit]:
+        context = browser.new_context(viewport=WIDTHS["desktop"], offline=origin == "disk")
+        # Where a page comes from makes no difference to axe and to what is laid out.
+        seen = _look(
+            context, address(origin, f"{entry}.html"), SETTINGS if origin == "disk" else UNAUDITED
+        )
+        context.close()
+        return seen
 
     def get(
         entry: str, origin: str = "disk", width: str = "desktop", theme: str = "light"
     ) -> Visit:
-        key = (entry, origin, width, theme)
-        if key not in visits:
-            context = browser.new_context(viewport=WIDTHS[width], offline=origin == "disk")
-            if theme == "dark":
-                context.add_init_script(DARK)
-            # Where a page comes from makes no difference to axe.
-            audit = SETTINGS[width, theme] if origin == "disk" else None
-            visits[key] = _look(context, address(origin, f"{entry}.html"), audit)
-            context.close()
-        return visits[key]
+        return look(entry, origin)[width, theme]
 
     return get
 
@@ -170,21 +180,31 @@ def _host(url: str) -> str:
     return match.group(1) if match else ""
 
 
-def _look(context: BrowserContext, url: str, audit: dict | None) -> Visit:
+def _look(
+    context: BrowserContext, url: str, settings: dict[tuple[str, str], dict | None]
+) -> dict[tuple[str, str], Visit]:
     page = context.new_page()
-    seen = _watch(page)
+    met = _watch(page)
     page.goto(url, wait_until="load")
     page.evaluate(TYPESET)
-    seen.text = page.inner_text("article")
-    seen.formulas = page.locator("article .math").count()
-    seen.typeset = page.locator("article .math mjx-container").count()
-    seen.faulty_formulas = page.locator("mjx-merror").count()
-    seen.pictures = page.evaluate(PICTURES)
-    seen.drawn = page.evaluate(DRAWN)
-    seen.overflow = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-    seen.scrolling = page.evaluate(SCROLLING)
-    seen.findings = _audit(page, audit) if audit is not None else []
-    return seen
+    visits = {}
+    for (width, theme), audit in settings.items():
+        page.set_viewport_size(WIDTHS[width])
+        page.evaluate(THEME, theme)
+        visits[width, theme] = replace(
+            met,
+            text=page.inner_text("article"),
+            formulas=page.locator("article .math").count(),
+            typeset=page.locator("article .math mjx-container").count(),
+            faulty_formulas=page.locator("mjx-merror").count(),
+            pictures=page.evaluate(PICTURES),
+            drawn=page.evaluate(DRAWN),
+            overflow=page.evaluate("document.documentElement.scrollWidth - window.innerWidth"),
+            scrolling=page.evaluate(SCROLLING),
+            layout=page.evaluate(LAYOUT),
+            findings=[] if audit is None else _audit(page, audit),
+        )
+    return visits
 
 
 def _audit(page: Page, scope: dict) -> list[str]:
@@ -202,7 +222,7 @@ def _audit(page: Page, scope: dict) -> list[str]:
 
 
 @pytest.mark.parametrize("origin", ["disk", "server"])
-@pytest.mark.parametrize("entry", ENTRIES)
+@of_each_page
 def test_page_loads_in_silence(visit, address, entry, origin):
     """Cases 16, 17: no console error or warning, no failed request, no other host asked."""
     seen = visit(entry, origin)
@@ -212,7 +232,7 @@ def test_page_loads_in_silence(visit, address, entry, origin):
 
 
 @pytest.mark.parametrize("origin", ["disk", "server"])
-@pytest.mark.parametrize("entry", ENTRIES)
+@of_each_page
 def test_formulas_are_typeset(visit, entry, origin):
     """Case 16: every formula becomes MathJax's output, without a network, and none is at fault."""
     seen = visit(entry, origin)
@@ -226,7 +246,7 @@ def test_methods_page_has_formulas(visit):
     assert visit("book/methods").formulas > 20
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
+@of_each_page
 def test_pictures_show_and_are_described(visit, entry):
     """No picture is missing, and each says in words what it shows."""
     pictures = visit(entry).pictures
@@ -234,7 +254,7 @@ def test_pictures_show_and_are_described(visit, entry):
     assert [p["source"][-60:] for p in pictures if len(p["alt"].split()) < 3] == []
 
 
-@pytest.mark.parametrize("entry", STUDIES)
+@of_each_chapter
 def test_figures_have_two_layouts_of_which_a_phone_shows_the_narrow_one(visit, entry):
     """Panels stand side by side on a screen; on a phone they are stacked, at their own size."""
     for width, theme, layout in (("desktop", "light", "wide"), ("phone", "dark", "narrow")):
@@ -246,14 +266,14 @@ def test_figures_have_two_layouts_of_which_a_phone_shows_the_narrow_one(visit, e
             assert min(one["scale"] for one in drawn if one["shown"]) > 0.95
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
+@of_each_page
 @pytest.mark.parametrize(("width", "theme"), SETTINGS)
 def test_page_is_accessible(visit, entry, width, theme):
     """Axe finds nothing serious or critical, by day, by night or on a phone."""
     assert visit(entry, width=width, theme=theme).findings == []
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
+@of_each_page
 def test_page_fits_a_phone_in_the_dark(visit, entry):
     """At 360 pixels and at night nothing scrolls sideways; pictures and formulas show."""
     seen = visit(entry, width="phone", theme="dark")
@@ -263,33 +283,16 @@ def test_page_fits_a_phone_in_the_dark(visit, entry):
     assert seen.typeset == seen.formulas
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
+@of_each_page
 def test_code_fits_its_column(visit, entry):
     """At 1280 pixels no code scrolls sideways."""
     assert visit(entry).scrolling == []
 
 
-@pytest.fixture(scope="module")
-def layout(browser, address) -> Callable[[str], dict]:
-    """Return a function that measures what stands open in a chapter, on a screen of 1280."""
-
-    @cache
-    def measure(entry: str) -> dict:
-        context = browser.new_context(viewport=WIDTHS["desktop"], offline=True)
-        page = context.new_page()
-        page.goto(address("disk", f"{entry}.html"), wait_until="load")
-        page.evaluate(TYPESET)
-        found = page.evaluate(LAYOUT)
-        context.close()
-        return found
-
-    return measure
-
-
-@pytest.mark.parametrize("entry", STUDIES)
-def test_chapter_opens_with_its_answer(layout, entry):
+@of_each_chapter
+def test_chapter_opens_with_its_answer(visit, entry):
     """A figure within 1,500 pixels, at most 12,000 in all, and at least as much figure as table."""
-    found = layout(entry)
+    found = visit(entry).layout
     assert found["first"] <= 1500
     assert found["height"] <= 12_000
     assert found["figures"] >= found["tables"]
@@ -297,10 +300,10 @@ def test_chapter_opens_with_its_answer(layout, entry):
     assert order == [name for name in TEMPLATE if name != "Verdicts" or found["chips"]]
 
 
-@pytest.mark.parametrize("entry", STUDIES)
-def test_chapter_shows_one_short_cell(layout, entry):
+@of_each_chapter
+def test_chapter_shows_one_short_cell(visit, entry):
     """One cell of code stands open, of at most twelve lines; and each open table has a caption."""
-    found = layout(entry)
+    found = visit(entry).layout
     assert len(found["code"]) == 1
     assert found["code"][0] <= 12
     assert found["bare"] == []
@@ -327,7 +330,7 @@ def test_words_of_the_glossary_explain_themselves(browser, address):
     context.close()
 
 
-@pytest.mark.parametrize("entry", ENTRIES)
+@of_each_page
 def test_page_prints_sensibly(browser, address, entry):
     """On A4 the frame is gone, nothing is cut off at the side, and the PDF has pages."""
     context = browser.new_context(viewport=PAPER, offline=True)

@@ -25,7 +25,7 @@ book: .venv/installed ## Run the notebooks that changed and build the book in _b
 	.venv/bin/python -m book.tools build --mode '$(MODE)'
 
 test: .venv/installed ## Run the tests
-	.venv/bin/python -m pytest --numprocesses auto --dist worksteal
+	.venv/bin/python -m pytest --numprocesses auto --dist loadfile
 
 # What a reader of README.md has who wants the library alone.
 plain: ## Install the library by itself in build/plain and run its examples

@@ -189,7 +189,10 @@ def _look(
     page.evaluate(TYPESET)
     visits = {}
     for (width, theme), audit in settings.items():
-        page.set_viewport_size(WIDTHS[width])
+        if page.viewport_size != WIDTHS[width]:  # what scrolls is settled when a page loads
+            page.set_viewport_size(WIDTHS[width])
+            page.reload(wait_until="load")
+            page.evaluate(TYPESET)
         page.evaluate(THEME, theme)
         visits[width, theme] = replace(
             met,

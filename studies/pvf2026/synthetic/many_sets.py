@@ -42,7 +42,7 @@ class SyntheticSetsSettings(Settings):
     """What the study can be told."""
 
     n_repetitions: int = setting(5, "tens of data sets in each configuration", full=30, low=1)
-    n_samples: tuple[int, ...] = setting((50, 100), "sizes n", paper="50, 100")
+    n_samples: tuple[int, ...] = setting((50,), "sizes n", full=(50, 100), paper="50, 100")
     mus: tuple[float, ...] = setting((0.5, 1.5, 2.5), "separabilities μ, one of each group")
     sigmas: tuple[float, ...] = setting((1e-3, 1e-2, 1e-1), "noise σ")
     seed: int = setting(1, "of the sweep, whose first data sets these are", low=0)

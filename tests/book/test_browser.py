@@ -35,7 +35,10 @@ WIDTHS = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 360, "he
 THEME = """(theme) => {
     document.head.append(Object.assign(document.createElement('style'),
         {textContent: '* { transition: none !important }'}));
-    Object.assign(document.documentElement.dataset, {mode: theme, theme: theme});
+    for (const name of ['mode', 'theme']) {
+        document.documentElement.dataset[name] = theme;
+        localStorage.setItem(name, theme);
+    }
 }"""
 TYPESET = """async () => {
     if (document.querySelector('.math, mjx-container') && window.MathJax?.startup) {
@@ -189,11 +192,11 @@ def _look(
     page.evaluate(TYPESET)
     visits = {}
     for (width, theme), audit in settings.items():
+        page.evaluate(THEME, theme)
         if page.viewport_size != WIDTHS[width]:  # what scrolls is settled when a page loads
             page.set_viewport_size(WIDTHS[width])
             page.reload(wait_until="load")
             page.evaluate(TYPESET)
-        page.evaluate(THEME, theme)
         visits[width, theme] = replace(
             met,
             text=page.inner_text("article"),

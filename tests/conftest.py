@@ -172,9 +172,10 @@ def dask_cluster() -> Callable[[], AbstractContextManager[None]]:
             distributed.LocalCluster(
                 n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
             ) as processes,
-            distributed.Client(processes),
+            distributed.Client(processes) as client,
             joblib.parallel_config(backend="dask"),
         ):
+            assert len(client.ncores()) == 2
             yield
 
     return cluster

@@ -669,7 +669,7 @@ def code_lines(tree, text):
 HOMES = {
     "pvf": (4500, 8030),
     "pvf/select": (1900, 2657),
-    "studies": (8000, 11611),
+    "studies": (8000, 11610),
     "book": (1600, 1600),
 }
 

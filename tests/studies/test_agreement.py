@@ -60,11 +60,11 @@ def test_kind_of_agreement(fresh, committed, kind):
 
 
 def test_two_runs_of_one_truth_rarely_differ():
-    """Of 40 pairs of independent runs at most 5%, give or take chance, are said to differ."""
+    """Of 100 pairs of independent runs at most 5%, give or take chance, are said to differ."""
     kinds = [
-        agreement.compare(runs(2 * i), runs(2 * i + 1), estimate=estimate).kind for i in range(40)
+        agreement.compare(runs(2 * i), runs(2 * i + 1), estimate=estimate).kind for i in range(100)
     ]
-    assert kinds.count("differs") <= 6
+    assert kinds.count("differs") <= 11
 
 
 def test_without_estimates_other_numbers_differ():

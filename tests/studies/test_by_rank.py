@@ -1,12 +1,9 @@
 """Choices by labels and by rank: efficiencies against the policy acted out, and the table."""
 
-from dataclasses import asdict
-
 import numpy as np
 import pytest
 
 from studies.kit.results import read_result
-from studies.pvf2026.clinical import run as clinical
 from studies.pvf2026.efficiency import BY_RANK, by_rank
 
 
@@ -50,25 +47,8 @@ def test_a_choice_is_judged_by_the_mean_over_what_ties():
 
 
 def test_reduced_blocks_give_rows_of_the_committed_table():
-    """The first ten synthetic data sets come out again."""
+    """The first repetition of breast cancer comes out again."""
     table, _ = read_result("efficiency_by_rank")
-    problem = "synthetic, μ = 1.5"
-    found = by_rank.block((problem, 0), BY_RANK.settings()).round(5)
-    rows = table[(table["problem"] == problem) & (table["repetition"] == 0)]
+    found = by_rank.block(("breast-cancer", 0), BY_RANK.settings()).round(5)
+    rows = table[(table["problem"] == "breast-cancer") & (table["repetition"] == 0)]
     assert found.equals(rows[found.columns].reset_index(drop=True))
-
-
-def test_clinical_scores_are_those_of_the_experiment_s_trees():
-    """The first split of breast cancer: its trees' probabilities, of its two parts."""
-    seed = BY_RANK.settings().seed
-    given = asdict(clinical.Experiment(seed=seed))
-    split = next(clinical.splits(0, given))
-    X, y = clinical.scaled_features(split.train, given), clinical.outcomes(given)
-    scored = next(by_rank._clinical("breast-cancer", 0, seed))
-    for part, scores, is_case in (
-        (split.validation, *scored[:2]),
-        (split.external, *scored[2:]),
-    ):
-        expected = [tree.predict_proba(X[part])[:, 1] for tree in split.problem.trees]
-        assert np.array_equal(scores, expected)
-        assert np.array_equal(is_case, y[part])

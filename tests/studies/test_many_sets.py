@@ -112,11 +112,8 @@ def test_estimates_and_the_smallest_number_that_is_enough():
     assert sets_needed(found, 99).loc[0.3].tolist() == ["more than 101"] * 3
 
 
-def test_the_synthetic_choices_are_those_of_the_sweep():
-    """A hundred and one drawn sets find the true pair as often as the law says, in 300 draws.
-
-    The draws come from the sweep's own kernel, each from other random numbers, on the same data.
-    """
+def test_synthetic_choices_are_those_of_drawn_sets():
+    """In 300 draws of a hundred and one sets the true pair is found as often as the law says."""
     settings = {"n_samples": (50,), "mus": (0.5,), "sigmas": (0.1,), "n_repetitions": 1}
     table = SYNTHETIC_SETS.table(SYNTHETIC_SETS.settings(**settings))
     law = table.query("n_sets == 101").set_index("metric")["found"]

@@ -3,6 +3,8 @@
 import itertools
 import os
 import shutil
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import numpy as np
@@ -233,6 +235,19 @@ def test_one_worker_or_two_give_the_same_bits() -> None:
     settings = run.RulesSettings(n_candidates=5, sizes=(60,), pools=("trees",))
     one, two = (RULES_STUDY.table(settings, n_jobs=n) for n in (1, 2))
     pd.testing.assert_frame_equal(one, two)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("PVF_DATA_DIR" not in os.environ, reason="needs the archive")
+def test_a_dask_cluster_of_two_processes_gives_the_same_bits(
+    dask_cluster: Callable[[], AbstractContextManager[None]],
+) -> None:
+    """Trees, and a mixed pool whose forest would send tasks of its own."""
+    settings = run.RulesSettings(tables=("haberman",), n_candidates=8, pools=("trees", "mixed"))
+    one = RULES_STUDY.table(settings)
+    with dask_cluster():
+        other = RULES_STUDY.table(settings)
+    pd.testing.assert_frame_equal(other, one, check_exact=True)
 
 
 def test_sizes_that_leave_too_few_people_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,6 +153,17 @@ def test_tuple_blocks_do_not_collide(tmp_path):
     assert len(shards(tmp_path)) == len(blocks)
 
 
+def test_dask_cluster_of_two_processes(tmp_path, dask_cluster):
+    """Two dask worker processes give the same table, with and without shards."""
+    with dask_cluster():
+        for out in (None, tmp_path):
+            table = run_blocks(
+                partial(table_of, pause=0.05), range(8), study="d", settings={"seed": 3}, out=out
+            )
+            pd.testing.assert_frame_equal(table, plain_concat(range(8)), check_exact=True)
+    assert len(shards(tmp_path)) == 8
+
+
 def backend_within(block):
     """Name the joblib backend that code inside a block would use."""
     backend = joblib.parallel.get_active_backend()[0]

@@ -609,7 +609,7 @@ def test_the_penalty_is_scikit_learns_default():
 
 def test_whole_procedure_agrees_in_distribution():
     """From generation to choice, scikit-learn's own split and SMOTE choose as often as ours."""
-    n_literal, rng = 80, np.random.default_rng(8)
+    n_literal, rng = 160, np.random.default_rng(8)
     settings_ = {"n_sets": 4, "n_replicas": 2}
     chosen = np.zeros((2, len(SCORES)))
     for _ in range(n_literal):

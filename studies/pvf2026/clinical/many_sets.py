@@ -78,6 +78,12 @@ def laws_of_scores(flags: Array, is_case: Flags, n_replicas: int, *places: int) 
     return found
 
 
+def best_of_endless_sets(cdf: Array) -> Flags:
+    """Return which models have the best lower quartile of the law itself."""
+    quartile = (cdf < _SHARE - 1e-12).sum(axis=1)
+    return quartile == quartile.max()
+
+
 def _laws_of_quartiles(cdf: Array, n_sets: int) -> tuple[Array, Array]:
     """Return how likely each quartile of ``n_sets`` scores is below each score, and up to it."""
     rank = (n_sets - 1) // 4 + 1
@@ -152,8 +158,7 @@ def _of_split(
         flags = run.flag_probability(problem.trees, problem.X_validation, sigma, problem.categories)
         laws = laws_of_scores(flags, problem.y_validation, n_replicas, *places)
         for metric, m, cdf in zip(METRICS, places, laws, strict=True):
-            quartile = (cdf < _SHARE - 1e-12).sum(axis=1)
-            best = quartile == quartile.max()
+            best = best_of_endless_sets(cdf)
             gain = problem.external[m] - problem.external[m][traditional[m].argmax()]
             chances = {0: np.eye(len(best))[best.argmax()]}
             chances |= {n_sets: choices_of_few_sets(cdf, n_sets) for n_sets in N_SETS}

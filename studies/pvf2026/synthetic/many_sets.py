@@ -22,6 +22,7 @@ from studies.kit.study import Settings, Study, setting
 from studies.pvf2026.clinical.many_sets import (
     METRICS,
     N_SETS,
+    best_of_endless_sets,
     choices_by_lot,
     figure_of_sets,
     laws_of_scores,
@@ -32,7 +33,6 @@ from studies.pvf2026.synthetic.run import Repetition, draw_repetition
 from studies.pvf2026.synthetic.show import with_groups
 
 _N_REPLICAS = 7
-_SHARE = 0.25
 _TEN = 10  # data sets of a repetition
 _CONFIGURATION = ["n_samples", "mu", "sigma"]
 
@@ -46,10 +46,6 @@ class SyntheticSetsSettings(Settings):
     mus: tuple[float, ...] = setting((0.5, 1.5, 2.5), "separabilities μ, one of each group")
     sigmas: tuple[float, ...] = setting((1e-3, 1e-2, 1e-1), "noise σ")
     seed: int = setting(1, "of the sweep, whose first data sets these are", low=0)
-
-
-def _blocks(settings: SyntheticSetsSettings) -> list[tuple[int, float, float]]:
-    return [*product(settings.n_samples, settings.mus, settings.sigmas)]
 
 
 def _block(key: tuple[int, float, float], settings: SyntheticSetsSettings) -> pd.DataFrame:
@@ -75,8 +71,7 @@ def _of_data_set(one: Repetition, sigma: float) -> Iterator[dict[str, Any]]:
     laws = laws_of_scores(flags, is_case, _N_REPLICAS, *map(ALL_METRICS.index, METRICS))
     traditional = is_tied_best(one.traditional[:, [SCORES.index(m) for m in METRICS]].T)
     for metric, cdf, tied in zip(METRICS, laws, traditional, strict=True):
-        quartile = (cdf < _SHARE - 1e-12).sum(axis=1)
-        best = quartile == quartile.max()
+        best = best_of_endless_sets(cdf)
         chances = {0: best / best.sum()}
         chances |= {n_sets: choices_by_lot(cdf, n_sets) for n_sets in N_SETS}
         for n_sets, chance in chances.items():
@@ -102,7 +97,7 @@ def estimate(table: pd.DataFrame) -> pd.DataFrame:
 SYNTHETIC_SETS = Study(
     name="synthetic_sets",
     settings=SyntheticSetsSettings,
-    blocks=_blocks,
+    blocks=lambda given: [*product(given.n_samples, given.mus, given.sigmas)],
     block=_block,
     estimate=estimate,
     figures={"fig-syn-sets": partial(figure_of_sets, low=80, n_samples=50, group="low")},

@@ -336,9 +336,7 @@ def test_runs_as_a_process_from_any_folder(tmp_path):
     (tmp_path / "my.csv").write_bytes(to_bytes(plain_table(), separator=","))
     pool = (ROOT / "tests" / "own_pool.py").read_text(encoding="utf-8")
     (tmp_path / "my_models.py").write_text(pool, encoding="utf-8")
-    command = (
-        "select my.csv --target died --capacity 0.2 --sets 5 --splits 4 --pool my_models:small"
-    )
+    command = "select my.csv --target died --capacity 0.2 --sets 5 --pool my_models:small"
     environment = {name: value for name, value in os.environ.items() if name != "HOME"}
     done = subprocess.run(
         [sys.executable, "-m", "pvf", *command.split(), "--report", "r.html"],

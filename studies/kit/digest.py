@@ -99,7 +99,7 @@ def table_code(name: str, read: Reader = read_source) -> dict[str, str]:
     trees = {module: dict(sorted(found.items())) for module, found in library.reached.items()}
     trees.setdefault(where, {})[f"make of {name}"] = made
     digests = {
-        module: _digest(repr([(key, _plain(node)) for key, node in found.items()]))
+        module: _digest(f"[{', '.join(_text(*item) for item in found.items())}]")
         for module, found in sorted(trees.items())
         if found
     }
@@ -175,7 +175,7 @@ class _Library:
         studies = _Library(self._read)
         studies.follow(_TABLES, module.definitions.get("ALL", ast.Pass()) if module else ast.Pass())
         for where, found in studies.reached.items():
-            for node in (inner for outer in found.values() for inner in ast.walk(outer)):
+            for node in (inner for outer in found.values() for inner in _inside(outer)):
                 if _is_call(node, "Study", "replace") and _can_be(_keyword(node, "name"), table):
                     return where, node
         raise ValueError(f"name must be a table of {_TABLES} there, got {table!r}.")
@@ -228,9 +228,7 @@ class _OnlyWhatMakes(ast.NodeTransformer):
         """Cut the call of a study or of a setting."""
         self.generic_visit(node)
         if _is_call(node, "Study"):
-            placed = [
-                ast.keyword(name, value) for name, value in zip(_IN_ORDER, node.args, strict=False)
-            ]
+            placed = map(ast.keyword, _IN_ORDER, node.args)
             kept = [one for one in (*placed, *node.keywords) if one.arg in {*_MAKERS, None}]
             return ast.Call(node.func, [], kept)
         if _is_call(node, "setting"):
@@ -289,6 +287,16 @@ def _each_name(node: ast.AST) -> Iterator[tuple[str, str | None]]:
                     yield from _each_name(child)
 
 
+@cache
+def _inside(node: ast.AST) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(node))
+
+
+@cache
+def _text(name: str, node: ast.AST) -> str:
+    return repr((name, _plain(node)))
+
+
 def _plain(value: Any) -> Any:
     """Return a syntax tree as nested tuples that are the same in every version of Python."""
     if isinstance(value, ast.Constant):
@@ -308,13 +316,9 @@ def _plain(value: Any) -> Any:
 def _known_data(read: Reader, trees: dict[str, dict[str, ast.AST]]) -> str:
     """Return what is on record of the data sets that the code names, as one text."""
     text = read(_KNOWN_DATA)
-    named = {
-        node.value
-        for found in trees.values()
-        for definition in found.values()
-        for node in ast.walk(definition)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
+    nodes = (node for found in trees.values() for node in found.values())
+    inside = (inner for node in nodes for inner in _inside(node))
+    named = {inner.value for inner in inside if isinstance(inner, ast.Constant)}
     known = tomllib.loads(text) if text else {}
     used = {
         name: {key: value for key, value in facts.items() if key not in _TOLD_OF_DATA}

@@ -57,6 +57,14 @@ def fresh(page):
     assert page.faults == []
 
 
+@pytest.fixture
+def redrawn(page):
+    """Open the page anew after a test that draws other people, whatever the test ends in."""
+    yield
+    page.reload()
+    page.wait_for_selector("#simplex[data-settled]")
+
+
 def set_truth(page: Page, *, sigma: float, measure: str, rule: str) -> None:
     """Choose the settings of the known truth."""
     page.select_option("#measure", measure)
@@ -248,6 +256,7 @@ def test_people_and_noise_are_normal(page):
     assert stats.kstest(cases, "norm", args=(3, 1)).pvalue > 0.001
 
 
+@pytest.mark.usefixtures("redrawn")
 def test_redraw_and_slider_by_keyboard_and_tap(page):
     """Arrows move σ and a tap draws others; the sentence, which is spoken, follows."""
     page.focus("#sigma")

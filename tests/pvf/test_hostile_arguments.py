@@ -671,6 +671,8 @@ def test_no_legal_value_is_declared_in_vain():
 def outcome(name: str, argument: str, value: Any) -> Exception | None:
     """Return the error that a call ends in, if it does."""
     function, arguments = CALLS[name]
+    if inspect.isgenerator(value):  # the one in the list can be read once only
+        value = (number for number in [1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

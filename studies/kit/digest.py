@@ -294,6 +294,7 @@ def _inside(node: ast.AST) -> tuple[ast.AST, ...]:
 
 @cache
 def _text(name: str, node: ast.AST) -> str:
+    """Return a definition as text, the slow part of a digest, once for all tables."""
     return repr((name, _plain(node)))
 
 

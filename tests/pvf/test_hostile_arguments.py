@@ -336,32 +336,35 @@ CALLS |= {
 
 # --- Values that nobody can mean ----------------------------------------------------------------
 
-HOSTILE = {
-    "None": None,
-    "text": "no such thing",
-    "bytes": b"no such thing",
-    "nan": np.nan,
-    "inf": np.inf,
-    "-inf": -np.inf,
-    "complex": 0.5 + 9j,
-    "complex array": np.array([0.5 + 9j, 0.5]),
-    "masked": np.ma.masked_array([0.5, 0.5], [True, False]),
-    "masked in a list": [np.ma.masked_array([0.5, 0.5], [True, False])] * 2,
-    "ragged": [[0.5], [0.5, 0.5]],
-    "object": object(),
-    "class": dict,
-    "empty": [],
-    "bool": True,
-    "1.5": 1.5,
-    "-1": -1,
-    "10**30": 10**30,
-    "-10**400": -(10**400),
-    "set": {1},
-    "dict": {"a": 1},
-    "texts": ["a", "b"],
-    "generator": (number for number in [1]),
-    "three axes": np.zeros((2, 2, 2)),
-}
+
+def hostile() -> dict[str, Any]:
+    """Return the values, made anew for each argument: a generator can be read once only."""
+    return {
+        "None": None,
+        "text": "no such thing",
+        "bytes": b"no such thing",
+        "nan": np.nan,
+        "inf": np.inf,
+        "-inf": -np.inf,
+        "complex": 0.5 + 9j,
+        "complex array": np.array([0.5 + 9j, 0.5]),
+        "masked": np.ma.masked_array([0.5, 0.5], [True, False]),
+        "masked in a list": [np.ma.masked_array([0.5, 0.5], [True, False])] * 2,
+        "ragged": [[0.5], [0.5, 0.5]],
+        "object": object(),
+        "class": dict,
+        "empty": [],
+        "bool": True,
+        "1.5": 1.5,
+        "-1": -1,
+        "10**30": 10**30,
+        "-10**400": -(10**400),
+        "set": {1},
+        "dict": {"a": 1},
+        "texts": ["a", "b"],
+        "generator": (number for number in [1]),
+        "three axes": np.zeros((2, 2, 2)),
+    }
 
 
 def spoiled(base: np.ndarray) -> dict[str, Any]:
@@ -643,7 +646,7 @@ def table() -> Iterator[tuple[str, str, str, Any]]:
         for parameter in arguments_of(name, function):
             base = CALLS.get(name, (None, {}))[1].get(parameter.name)
             own = spoiled(base) if isinstance(base, np.ndarray) else OWN.get(parameter.name, {})
-            for kind, value in (HOSTILE | own).items():
+            for kind, value in (hostile() | own).items():
                 if not (value is None and parameter.default is None):
                     yield name, parameter.name, kind, value
 
@@ -671,8 +674,6 @@ def test_no_legal_value_is_declared_in_vain():
 def outcome(name: str, argument: str, value: Any) -> Exception | None:
     """Return the error that a call ends in, if it does."""
     function, arguments = CALLS[name]
-    if inspect.isgenerator(value):  # the one in the list can be read once only
-        value = (number for number in [1])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -121,8 +121,8 @@ class MixedEncoder(TransformerMixin, BaseEstimator):
         for column in self.columns:
             if column.kind == "nominal":
                 places = {level: place for place, level in enumerate(column.levels)}
-                # A dict takes a third of the time of pandas' own look-up.
-                yield column, np.array([places.get(v, -1) for v in X[column.name].to_numpy(object)])
+                codes, values = pd.factorize(X[column.name])  # -1, the last, where there is none
+                yield column, np.array([*(places.get(value, -1) for value in values), -1])[codes]
 
 
 def encoder(columns: Sequence[Column], *, scale: bool = True) -> MixedEncoder:

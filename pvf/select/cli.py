@@ -142,21 +142,20 @@ def select(csv: Path, target: str, dry_run: bool, **options: Any) -> None:
     drawn = [path.name for path in reports if path.suffix.lower() != ".json"]
     _refuse({"needs_matplotlib": find_spec("matplotlib") is None and drawn})
     _refuse({"needs_skops": find_spec("skops") is None and saved and saved.name})
-    from pvf.select.choose import refuse_shape  # noqa: PLC0415
-    from pvf.select.choose import select as select_model  # noqa: PLC0415
-    from pvf.select.read import load_own_data  # noqa: PLC0415  takes a second to load
+    from pvf.select import choose  # noqa: PLC0415  takes a second to load
+    from pvf.select.read import load_own_data  # noqa: PLC0415
 
     sys.path.insert(0, "")  # a pool may lie in the working directory
     reading = {one.name: options.pop(one.name) for one in fields(Reading)}
     with _faults_of_data():
         shape = {name: options[name] for name in ("pool", "n_splits", "n_jobs", "most_minutes")}
-        fits = None if dry_run else partial(refuse_shape, **shape)
+        fits = None if dry_run else partial(choose.refuse_shape, **shape)
         data = load_own_data(csv, target, **reading, fits=fits)
         width = min(max(len(on_console(column.name)) for column in data.columns), _WIDEST)
         _tell("table_on_console", data=data, width=width, dry_run=dry_run)
         if dry_run:
             return
-        selection = select_model(data, **options)
+        selection = choose.select(data, **options)
     say("")
     _tell("recommendation_on_console", said=selection.recommendation)
     _write(selection, reports, saved)

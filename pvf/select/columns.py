@@ -372,9 +372,7 @@ def _of_text(base: Column, counts: pd.Series) -> Iterator[_Rule]:
 def _named_id(name: str) -> bool:
     """Whether a column has the name of an identifier: PatientID and patient_id are patient id."""
     apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
-    return bool(
-        PATTERNS["id_name"].search(" ".join(re.sub(r"[^a-z0-9]+", " ", apart.lower()).split()))
-    )
+    return bool(PATTERNS["id_name"].search(re.sub(r"[^a-z0-9]+", " ", apart.lower()).strip()))
 
 
 def _as_given(base: Column, given: Any, counts: pd.Series, notation: str) -> Column:

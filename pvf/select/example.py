@@ -111,9 +111,8 @@ def write_cohort(path: str | Path, n_patients: int = 500, *, seed: int = 0) -> P
     -------
     Path
     """
-    path = Path(path)
     make_cohort(n_patients, seed=seed).to_csv(path, index=False, date_format="%Y-%m-%d")
-    return path
+    return Path(path)
 
 
 def true_worth(

@@ -265,7 +265,7 @@ def _persons(
     if name == "none" and name not in frame.columns:
         return "", None
     if not name:
-        repeating = [column for column in columns if _repeats(column, len(frame))]
+        repeating = [c for c in columns if _repeats(c, len(frame)) and not _is_cluster(c.name)]
         if not repeating:
             return "", None
         # Persons stand above visits and samples, so of several the one with the fewest values,
@@ -383,14 +383,20 @@ def _cautions(data: OwnData, apart: Mapping[Any, tuple[float, float]]) -> Iterat
     n_rows = len(data.X)
     for column in data.columns:
         if _repeats(column, n_rows):
-            grouped = column.name == data.group
-            what, rank = ("grouped", 2) if grouped else ("repeats", 1 if data.group else 0)
+            what, rank = "repeats", 1 if data.group else 0
+            what, rank = ("clustered", 1) if _is_cluster(column.name) else (what, rank)
+            what, rank = ("grouped", 2) if column.name == data.group else (what, rank)
             yield Caution(rank, sentence(what, it=column, n_rows=n_rows))
         if column.is_feature:
             yield from _of_feature(column, data.X[column.name], *apart[column.name])
     n_alike = int(data.X.assign(**{"\0y": data.y}).duplicated().sum())
     if n_alike:
         yield Caution(1, sentence("equal_rows", n=n_alike))
+
+
+def _is_cluster(name: str) -> bool:
+    """Whether a column has the name of what holds several persons."""
+    return bool(PATTERNS["cluster"].search(name)) and not PATTERNS["person"].search(name)
 
 
 def _repeats(column: Column, n_rows: int) -> bool:

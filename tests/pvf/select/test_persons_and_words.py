@@ -65,6 +65,41 @@ def test_noise_with_repeated_persons_is_not_recommended(selection, noise):
     assert "--group PatientID" in by_row.cautions[0]
 
 
+@pytest.fixture
+def villages(tmp_path):
+    """Write 40 villages with five persons each; in twelve of them all have the outcome."""
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"village": np.repeat(rng.permutation(500)[:40], 5)})
+    frame["age"] = rng.normal(50, 9, 200).round(6)
+    frame["died"] = ["yes"] * 60 + ["no"] * 140
+    path = tmp_path / "villages.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_villages_hold_persons_and_are_none(villages):
+    """Each row stays a person; that neighbours are alike weakens, and an option keeps them."""
+    data = load_own_data(villages, "died")
+    assert (data.group, data.n_persons, data.n_cases) == ("", 200, 60)
+    assert [column.name for column in data.features] == ["age"]
+    (caution,) = data.warnings
+    assert caution.weight == "weakens"
+    assert "'village' has 40 values in 200 rows" in caution.text
+    kept = load_own_data(villages, "died", group="village")
+    assert (kept.group, kept.n_persons, kept.n_cases) == ("village", 40, 12)
+    assert kept.warnings[0].weight == "informs"
+
+
+@pytest.mark.parametrize("name", ["household_id", "FamilyID", "Cluster", "hhid", "school no"])
+def test_other_clusters_hold_persons_too(villages, name):
+    """Other names of them are known; a person in a household is a person."""
+    table = villages.read_text().replace("village", name, 1)
+    villages.write_text(table)
+    assert load_own_data(villages, "died").group == ""
+    villages.write_text(table.replace(name, "household_member_id", 1))
+    assert load_own_data(villages, "died").group == "household_member_id"
+
+
 def test_sentences_tell_the_numbers(selection):
     """Every number of the first sentences stands in the table of judgements."""
     said, judged = recommend(selection), selection.judged
@@ -286,12 +321,16 @@ def test_trees_are_drawn_and_others_told(selection, ranked):
 FOLLOW_UP = (
     *("start", "tstop", "TIME1", "time 2", "Time", "week", "survtime", "lenfol", "ttcancer"),
     *("t.tdm", "time_d", "PFS", "months"),
+    *("cd4_week20", "sbp visit 3", "BMI.post", "day7", "crp_month_12"),
 )
+
+
+OTHERS = ("temperature", "sbp_visit1", "day 1", "posture", "weekly drinks 20", "birthday 7")
 
 
 @pytest.mark.parametrize("name", FOLLOW_UP)
 def test_follow_up_is_asked_about(tmp_path, name):
-    """How long somebody was followed, by the names that public tables have, carries a caution."""
+    """What was measured late, by the names that public tables have, carries a caution."""
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({name: rng.normal(size=60).round(3), "died": ["yes", "no"] * 30})
     frame.to_csv(tmp_path / "a.csv", index=False)
@@ -321,7 +360,7 @@ def test_a_model_of_follow_up_is_not_recommended(tmp_path):
     assert "forbids" not in said[1].weights
 
 
-@pytest.mark.parametrize("name", ["age", "stage", "T-stage", "t score", "year", "temperature"])
+@pytest.mark.parametrize("name", [*("age", "stage", "T-stage", "t score", "year"), *OTHERS])
 def test_other_names_are_not_asked_about(tmp_path, name):
     """A measurement that begins like one of them carries none."""
     rng = np.random.default_rng(1)

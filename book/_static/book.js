@@ -3,7 +3,7 @@ if (window.location.protocol === "file:") {
   DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
 }
 
-/* A link into a fold opens it, and paper shows all of them. */
+/* A link into a fold opens it, and paper shows all of them, but no longer than it takes to print. */
 function openFold() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   const fold =
@@ -17,8 +17,13 @@ function openFold() {
 }
 window.addEventListener("hashchange", openFold);
 window.addEventListener("DOMContentLoaded", openFold);
+let closed = [];
 window.addEventListener("beforeprint", () => {
-  for (const fold of document.querySelectorAll("details")) fold.open = true;
+  closed = [...document.querySelectorAll("details:not([open])")];
+  for (const fold of closed) fold.open = true;
+});
+window.addEventListener("afterprint", () => {
+  for (const fold of closed) fold.open = false;
 });
 
 /* A figure that scrolls can be reached by the keyboard, as the theme has it for other outputs. */

@@ -10,7 +10,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from conftest import REPOSITORY
-from playwright.sync_api import BrowserContext, Page
+from playwright.sync_api import Page
 
 from book.tools.build import toc_entries
 
@@ -23,7 +23,6 @@ SETTINGS = {
     ("desktop", "dark"): {"runOnly": ["color-contrast"]},
     ("phone", "dark"): {"rules": {"color-contrast": {"enabled": False}}},
 }
-UNAUDITED = {("desktop", "light"): None}
 STUDIES = [entry for entry in ENTRIES if re.search(r"chapters/(0|1)\d_", entry)]
 # Tests of one page follow each other, so that one worker opens it, once.
 of_each_page = pytest.mark.parametrize("entry", ENTRIES, scope="module")
@@ -79,6 +78,7 @@ LAYOUT = """() => {
         chips: open('.verdict-chips a').length,
     };
 }"""
+OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
 PICTURES = """() => [...document.querySelectorAll('img')].map(
     image => ({source: image.src, width: image.naturalWidth, alt: image.alt}))"""
 
@@ -110,6 +110,7 @@ class Visit:
     overflow: int = 0
     scrolling: list[str] = field(default_factory=list)
     layout: dict = field(default_factory=dict)
+    paper: dict = field(default_factory=dict)
     findings: list[str] = field(default_factory=list)
 
 
@@ -146,10 +147,12 @@ def visit(browser, address) -> Callable[..., Visit]:
     @cache
     def look(entry: str, origin: str) -> dict[tuple[str, str], Visit]:
         context = browser.new_context(viewport=WIDTHS["desktop"], offline=origin == "disk")
-        # Where a page comes from makes no difference to axe and to what is laid out.
-        seen = _look(
-            context, address(origin, f"{entry}.html"), SETTINGS if origin == "disk" else UNAUDITED
-        )
+        page = context.new_page()
+        met = _watch(page)
+        page.goto(address(origin, f"{entry}.html"), wait_until="load")
+        page.evaluate(TYPESET)
+        # Where a page comes from makes no difference to axe, to paper and to what is laid out.
+        seen = _look(page, met) if origin == "disk" else {("desktop", "light"): _read(page, met)}
         context.close()
         return seen
 
@@ -183,34 +186,51 @@ def _host(url: str) -> str:
     return match.group(1) if match else ""
 
 
-def _look(
-    context: BrowserContext, url: str, settings: dict[tuple[str, str], dict | None]
-) -> dict[tuple[str, str], Visit]:
-    page = context.new_page()
-    met = _watch(page)
-    page.goto(url, wait_until="load")
-    page.evaluate(TYPESET)
+def _look(page: Page, met: Visit) -> dict[tuple[str, str], Visit]:
+    """Print a page as a reader does who has it open, then read and audit it in each setting."""
+    met.paper = _print(page)
     visits = {}
-    for (width, theme), audit in settings.items():
+    for (width, theme), audit in SETTINGS.items():
         page.evaluate(THEME, theme)
         if page.viewport_size != WIDTHS[width]:  # what scrolls is settled when a page loads
             page.set_viewport_size(WIDTHS[width])
             page.reload(wait_until="load")
             page.evaluate(TYPESET)
-        visits[width, theme] = replace(
-            met,
-            text=page.inner_text("article"),
-            formulas=page.locator("article .math").count(),
-            typeset=page.locator("article .math mjx-container").count(),
-            faulty_formulas=page.locator("mjx-merror").count(),
-            pictures=page.evaluate(PICTURES),
-            drawn=page.evaluate(DRAWN),
-            overflow=page.evaluate("document.documentElement.scrollWidth - window.innerWidth"),
-            scrolling=page.evaluate(SCROLLING),
-            layout=page.evaluate(LAYOUT),
-            findings=[] if audit is None else _audit(page, audit),
-        )
+        visits[width, theme] = replace(_read(page, met), findings=_audit(page, audit))
     return visits
+
+
+def _read(page: Page, met: Visit) -> Visit:
+    return replace(
+        met,
+        text=page.inner_text("article"),
+        formulas=page.locator("article .math").count(),
+        typeset=page.locator("article .math mjx-container").count(),
+        faulty_formulas=page.locator("mjx-merror").count(),
+        pictures=page.evaluate(PICTURES),
+        drawn=page.evaluate(DRAWN),
+        overflow=page.evaluate(OVERFLOW),
+        scrolling=page.evaluate(SCROLLING),
+        layout=page.evaluate(LAYOUT),
+    )
+
+
+def _print(page: Page) -> dict:
+    """Print a page on A4; the window is then as it was."""
+    page.set_viewport_size(PAPER)
+    page.emulate_media(media="print")
+    margin = dict.fromkeys(("top", "right", "bottom", "left"), "1cm")
+    document = page.pdf(format="A4", margin=margin)
+    seen = {
+        "clipped": page.evaluate(CLIPPED),
+        "overflow": page.evaluate(OVERFLOW),
+        "heading": page.inner_text("article h1"),
+        "height": page.evaluate("document.querySelector('article').getBoundingClientRect().height"),
+        "pages": len(re.findall(rb"/Type\s*/Page\b", document)),
+    }
+    page.emulate_media(media="screen")
+    page.set_viewport_size(WIDTHS["desktop"])
+    return seen
 
 
 def _audit(page: Page, scope: dict) -> list[str]:
@@ -337,22 +357,13 @@ def test_words_of_the_glossary_explain_themselves(browser, address):
 
 
 @of_each_page
-def test_page_prints_sensibly(browser, address, entry):
+def test_page_prints_sensibly(visit, entry):
     """On A4 the frame is gone, nothing is cut off at the side, and the PDF has pages."""
-    context = browser.new_context(viewport=PAPER, offline=True)
-    page = context.new_page()
-    page.goto(address("disk", f"{entry}.html"), wait_until="load")
-    page.evaluate(TYPESET)
-    page.emulate_media(media="print")
-    assert page.evaluate(CLIPPED) == []
-    assert page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
-    assert page.inner_text("article h1")
-    margin = dict.fromkeys(("top", "right", "bottom", "left"), "1cm")
-    document = page.pdf(format="A4", margin=margin)
-    n_pages = len(re.findall(rb"/Type\s*/Page\b", document))
-    height = page.evaluate("document.querySelector('article').getBoundingClientRect().height")
-    assert n_pages >= max(1, height // 1100)
-    context.close()
+    paper = visit(entry).paper
+    assert paper["clipped"] == []
+    assert paper["overflow"] <= 0
+    assert paper["heading"]
+    assert paper["pages"] >= max(1, paper["height"] // 1100)
 
 
 @pytest.mark.parametrize("origin", ["disk", "server"])

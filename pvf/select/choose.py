@@ -26,6 +26,7 @@ from pvf.advice import Advice, advice, kind_of_pool
 from pvf.audit import disagreement, mean_held_out, result_over_splits
 from pvf.multiplicity import rashomon_set
 from pvf.select.candidates import built_in, make_pool
+from pvf.select.in_words import columns_looked_at
 from pvf.select.places import Judge
 from pvf.select.read import OwnData
 from pvf.select.recommendation import Recommendation, recommend
@@ -111,6 +112,11 @@ class Selection:
     def recommended(self) -> str:
         """The model that `recommended_model` takes."""
         return recommended_model(self.tied, self.settings["rule"])
+
+    @cached_property
+    def looked_at(self) -> list[str]:
+        """The columns on which the recommended model's score depends."""
+        return columns_looked_at(self.models[self.recommended], self.data.X)
 
     @cached_property
     def recommendation(self) -> Recommendation:

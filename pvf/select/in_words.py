@@ -33,9 +33,8 @@ def model_in_words(model: Any) -> list[str]:
         tree its rules. What is missing is replaced first, which is said too.
     """
     encoder, classifier = parts_of(model)
-    tells = {LogisticRegression: _of_logistic, DecisionTreeClassifier: _of_tree}.get(
-        type(classifier)
-    )
+    known = {LogisticRegression: _of_logistic, DecisionTreeClassifier: _of_tree}
+    tells = known.get(type(classifier))
     if encoder is None or tells is None:
         names = map(_name, encoder.columns) if encoder else ()
         return paragraphs("other_model", kind=type(classifier).__name__, names=list(names))
@@ -59,8 +58,7 @@ def _deciding(encoder: MixedEncoder, classifier: Any) -> list[Column]:
     if not isinstance(classifier, DecisionTreeClassifier):
         return list(encoder.columns)
     asked = {place for place in classifier.tree_.feature if place >= 0}
-    terms = enumerate(terms_of(encoder))
-    names = {column.name for place, (_, column) in terms if place in asked}
+    names = {column.name for place, (_, column) in enumerate(terms_of(encoder)) if place in asked}
     return [column for column in encoder.columns if column.name in names]
 
 
@@ -78,8 +76,7 @@ def columns_used(model: Any, names: Sequence[str]) -> list[str]:
     list of str
     """
     encoder = model.steps[0][1] if isinstance(model, Pipeline) else None
-    own = [c.name for c in encoder.columns] if isinstance(encoder, MixedEncoder) else names
-    return list(own)
+    return [c.name for c in encoder.columns] if isinstance(encoder, MixedEncoder) else list(names)
 
 
 def columns_looked_at(model: Any, X: pd.DataFrame) -> list[str]:

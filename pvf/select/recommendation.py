@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from pvf.select.in_words import columns_looked_at, cut_off, model_in_words, worked_person
+from pvf.select.in_words import cut_off, model_in_words, worked_person
 from pvf.select.read import Caution
 from pvf.select.sentences import paragraphs, sentence
 from pvf.select.settings import RULES
@@ -97,20 +97,18 @@ def _headline(selection: Selection, forbidding: list[str]) -> tuple[str, bool]:
         "use": True,
     }
     name = next(name for name, it_holds in holds.items() if it_holds)
-    caution = forbidding[0] if forbidding else ""
-    return sentence(name, it=selection, times=times, caution=caution), name == "use"
+    facts = {"times": times, "caution": "".join(forbidding[:1])}
+    return sentence(name, it=selection, **facts), name == "use"
 
 
 def _caveats(selection: Selection) -> Iterator[Caution]:
     """Yield the cautions of the data, then those sentences of the table below that hold."""
-    looked_at = columns_looked_at(selection.models[selection.recommended], selection.data.X)
     for caution in selection.data.warnings:
-        yield replace(caution, rank=0) if caution.column in looked_at else caution
+        yield replace(caution, rank=0) if caution.column in selection.looked_at else caution
     data, rule, model = selection.data, selection.settings["rule"], selection.recommended
     others = [_NAMES[name] for name in RULES if model not in selection.tied[name]]
     noise = any(column.kind == "numeric" for column in data.features)
     differ = noise and selection.sigmas["choice"].nunique() > 1
-    unknown = selection.multiplicity is None
     guessed = [column for column in data.columns if not column.is_feature and column.guessed]
     holds = {
         "better_alone": (1, selection.differences.loc["by score − simplest", "high"] < 0),
@@ -119,10 +117,11 @@ def _caveats(selection: Selection) -> Iterator[Caution]:
         "no_noise": (2, not noise),
         "depends_on_noise": (1 if rule == "PVF" else 2, differ),
         "not_fitted": (1, selection.left_out),
-        "no_capacity": (2, unknown),
-        "conflicting": (1, not unknown and selection.multiplicity_summary["conflicting"] > 0),
+        "no_capacity": (2, selection.multiplicity is None),
+        "conflicting": (1, selection.multiplicity_summary.get("conflicting", 0) > 0),
         "no_risks": (2, model.startswith(("logistic:", "tree:"))),
         "left_out": (2, guessed),
+        "known_in_time": (2, True),
         "elsewhere": (2, True),
     }
     for name, (rank, it_holds) in holds.items():

@@ -297,6 +297,19 @@ def test_a_tree_is_told_by_the_columns_that_it_asks_for():
         assert not any(f"c{i}" in line for i in range(8) for line in told)
 
 
+def test_the_columns_that_are_needed_in_time_are_named(selection):
+    """A column measured late looks like any other: those that the model asks for are named."""
+    (said,) = [text for text in recommend(selection).caveats if text.startswith("No table says")]
+    encoder = selection.models[selection.recommended].steps[0][1]
+    needed = said.split("needs ")[1].split(" when")[0].split(", ")
+    assert needed == selection.looked_at
+    assert set(needed) <= {column.name for column in encoder.columns}
+    many = dataclasses.replace(selection)
+    vars(many)["looked_at"] = [f"c{place}" for place in range(11)]
+    (said,) = [text for text in recommend(many).caveats if text.startswith("No table says")]
+    assert "c6, c7 and 3 more when" in said
+
+
 @pytest.mark.parametrize(("capacity", "places"), [(0.1, 4), (0.25, 10), (0.5, 20)])
 def test_cut_off_gives_the_last_place(ranked, capacity, places):
     """Counted by hand: ten of forty score 1, all others 0."""

@@ -217,11 +217,8 @@ def guess_columns(
 
 def kinds_frame(columns: Sequence[Column]) -> pd.DataFrame:
     """Return what was guessed as a table for people."""
-    titles = ["kind", "guessed", "missing", "values", "why"]
-    rows = [
-        (c.kind, "guessed" if c.guessed else "given", c.n_missing, c.n_values, c.why)
-        for c in columns
-    ]
+    titles, how = ["kind", "guessed", "missing", "values", "why"], {True: "guessed", False: "given"}
+    rows = [(c.kind, how[c.guessed], c.n_missing, c.n_values, c.why) for c in columns]
     return pd.DataFrame(rows, pd.Index([c.name for c in columns], name="column"), titles)
 
 
@@ -305,9 +302,10 @@ def _for_all(base: Column, counts: pd.Series) -> list[_Rule]:
     values = list(counts.index)
     eight = PATTERNS["date_name"].search(base.name.lower()) and _all("eight_digits", values)
     compact = eight or (len(values) > 2 and _all("compact_date", values))
+    dated = any(_all(pattern, values) for pattern in ("date", "month", "time"))
     return [
         (len(values) < 2, "constant", "one_value", {}),
-        (compact or _all("date", values), "date", "dates", {}),
+        (compact or dated, "date", "dates", {}),
         (_any("long_code", values), "identifier", "long_codes", {}),
     ]
 
@@ -511,8 +509,10 @@ def _refuse_nearly_numbers(name: str, counts: pd.Series) -> None:
     odd = [value for value in values if not _is("number", value)]
     if not odd:
         raise fault("two_notations", name=name, what=_in_two_notations(values))
+    marked = [] if _named_id(name) else [value for value in values if _is("marked", value)]
+    many = len(marked) > MOST_NOMINAL and counts[marked].sum() >= 0.8 * counts.sum()
     share = 1 - counts[odd].sum() / counts.sum()
-    if share >= 0.8 and len(values) - len(odd) >= 5:
+    if many or (share >= 0.8 and len(values) - len(odd) >= 5):
         raise fault("nearly_numbers", name=name, share=100 * share, value=odd[0], n=counts[odd[0]])
 
 

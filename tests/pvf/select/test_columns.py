@@ -16,6 +16,7 @@ from pvf.select.columns import (
     misfits,
 )
 from pvf.select.columns_file import parse_kinds
+from pvf.select.read import load_own_data
 from pvf.select.sentences import TableError
 
 
@@ -325,6 +326,34 @@ def test_codes_with_a_word_among_them_are_no_nearly_numbers():
     assert guess([*numbered(40, "{}1", start=1), "0815", "abroad"]).kind == "identifier"
 
 
+def test_times_of_a_day_are_no_persons(tmp_path):
+    """When nearly every row has its own time, rows with the same one are of different persons."""
+    times = [f"{minute // 60}:{minute % 60:02d}" for minute in range(0, 1380, 11)]
+    frame = pd.DataFrame({"seen": [*times[:-1], times[0]], "died": ["yes", "no", "no"] * 42})
+    frame["age"] = np.arange(126) % 59 + 20.5
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    assert load_own_data(tmp_path / "a.csv", "died").group == ""
+
+
+@pytest.mark.parametrize("written", ["~{}", "({})", "{}*", "={}", "± {}", '"{}"', "#{}", "{}+"])
+def test_numbers_with_unknown_signs_are_refused_by_name(written):
+    """Whether all cells have the sign or a few, a measurement is not dropped as text."""
+    numbers = [f"{5 + 0.5 * place:g}" for place in range(40)]
+    signed = [written.format(number) for number in numbers]
+    for values in (signed, [*signed[:20], *numbers[20:]], [*numbers[:38], *signed[38:]]):
+        with pytest.raises(TableError, match=r"Column 'x' holds numbers in .*--kind x=nominal"):
+            guess(values)
+    assert guess(signed, kinds={"x": "text"}).kind == "text"
+    assert guess(written.format(place) for place in [1, 2, 3] * 9).kind in ("nominal", "ordinal")
+
+
+def test_marked_codes_of_an_identifiers_name_are_one():
+    """#1024 in a column that is called an identifier is no measurement."""
+    column = pd.Series([f"#{place}" for place in range(1000, 1040)], name="case_id")
+    (found,) = guess_columns(column.to_frame())
+    assert found.kind == "identifier"
+
+
 # --- orders ---------------------------------------------------------------------------------------
 
 ORDERS = {
@@ -461,13 +490,15 @@ DATES = {
     "month-first-without-space": ["May 3,2024", "June 12,2024", "Jul 1,2024"],
     "minutes": ["2024-01-03 10:30", "2024-01-03T9:15", "3.1.2024 00:00"],
     "seconds": ["2024-01-03 10:30:15", "2024-01-03T09:15:59", "2024-01-03T09:15:59.123456"],
+    "months": ["2024-01", "1999-12", "2023/07"],
+    "times": ["8:05", "23:59", "00:00:30", "8:05 am", "11:30:15.5", "7:15PM"],
     "zones": ["2024-01-03T10:30Z", "2024-01-03T10:30:15+01:00", "2024-01-03T10:30:15.5-0330"],
 }
 
 
 @pytest.mark.parametrize("values", DATES.values(), ids=DATES)
 def test_dates_are_known_in_every_notation(values):
-    """Days of a calendar are dates, with or without a time and a zone."""
+    """Days of a calendar are dates, with or without a time and a zone; so are months and times."""
     column = guess(values)
     assert column.kind == "date"
     assert column.why == "dates; a duration, such as an age, would be a feature"

@@ -90,7 +90,9 @@ def test_villages_hold_persons_and_are_none(villages):
     assert kept.warnings[0].weight == "informs"
 
 
-@pytest.mark.parametrize("name", ["household_id", "FamilyID", "Cluster", "hhid", "school no"])
+@pytest.mark.parametrize(
+    "name", ["household_id", "FamilyID", "Cluster", "hhid", "school no", "ZIP", "postcode"]
+)
 def test_other_clusters_hold_persons_too(villages, name):
     """Other names of them are known; a person in a household is a person."""
     table = villages.read_text().replace("village", name, 1)

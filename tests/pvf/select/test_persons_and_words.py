@@ -96,6 +96,9 @@ def test_villages_hold_persons_and_are_none(villages):
 def test_other_clusters_hold_persons_too(villages, name):
     """Other names of them are known; a person in a household is a person."""
     table = villages.read_text().replace("village", name, 1)
+    villages.write_text(re.sub(r"^(\d+),", r"Q\1x,", table, flags=re.MULTILINE))
+    data = load_own_data(villages, "died")
+    assert (data.group, data.columns[0].why) == ("", "named like an identifier")
     villages.write_text(table)
     assert load_own_data(villages, "died").group == ""
     villages.write_text(table.replace(name, "household_member_id", 1))

@@ -91,7 +91,8 @@ def test_villages_hold_persons_and_are_none(villages):
 
 
 @pytest.mark.parametrize(
-    "name", ["household_id", "FamilyID", "Cluster", "hhid", "school no", "ZIP", "postcode"]
+    "name",
+    ["household_id", "FamilyID", "Cluster", "hhid", "villnum", "school no", "ZIP", "postcode"],
 )
 def test_other_clusters_hold_persons_too(villages, name):
     """Other names of them are known; a person in a household is a person."""

@@ -221,6 +221,7 @@ def _print(page: Page) -> dict:
     page.emulate_media(media="print")
     margin = dict.fromkeys(("top", "right", "bottom", "left"), "1cm")
     document = page.pdf(format="A4", margin=margin)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")  # as on paper, with all folds open
     seen = {
         "clipped": page.evaluate(CLIPPED),
         "overflow": page.evaluate(OVERFLOW),
@@ -228,6 +229,7 @@ def _print(page: Page) -> dict:
         "height": page.evaluate("document.querySelector('article').getBoundingClientRect().height"),
         "pages": len(re.findall(rb"/Type\s*/Page\b", document)),
     }
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
     page.emulate_media(media="screen")
     page.set_viewport_size(WIDTHS["desktop"])
     return seen

@@ -78,6 +78,7 @@ LAYOUT = """() => {
         chips: open('.verdict-chips a').length,
     };
 }"""
+FOLDED = "document.querySelectorAll('details:not([open])').length"
 OVERFLOW = "document.documentElement.scrollWidth - window.innerWidth"
 PICTURES = """() => [...document.querySelectorAll('img')].map(
     image => ({source: image.src, width: image.naturalWidth, alt: image.alt}))"""
@@ -187,12 +188,12 @@ def _host(url: str) -> str:
 
 
 def _look(page: Page, met: Visit) -> dict[tuple[str, str], Visit]:
-    """Print a page as a reader does who has it open, then read and audit it in each setting."""
-    met.paper = _print(page)
+    """Read and audit a page in each setting, and print it where it is open."""
     visits = {}
     for (width, theme), audit in SETTINGS.items():
         page.evaluate(THEME, theme)
         if page.viewport_size != WIDTHS[width]:  # what scrolls is settled when a page loads
+            met.paper = _print(page)
             page.set_viewport_size(WIDTHS[width])
             page.reload(wait_until="load")
             page.evaluate(TYPESET)
@@ -216,22 +217,23 @@ def _read(page: Page, met: Visit) -> Visit:
 
 
 def _print(page: Page) -> dict:
-    """Print a page on A4; the window is then as it was."""
+    """Print a page on A4, as a reader does who has it open."""
+    folded = page.evaluate(FOLDED)
     page.set_viewport_size(PAPER)
     page.emulate_media(media="print")
     margin = dict.fromkeys(("top", "right", "bottom", "left"), "1cm")
     document = page.pdf(format="A4", margin=margin)
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")  # as on paper, with all folds open
+    again = page.evaluate(FOLDED)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")  # as on paper
     seen = {
+        "folded": (folded, again, page.evaluate(FOLDED)),
         "clipped": page.evaluate(CLIPPED),
         "overflow": page.evaluate(OVERFLOW),
         "heading": page.inner_text("article h1"),
         "height": page.evaluate("document.querySelector('article').getBoundingClientRect().height"),
         "pages": len(re.findall(rb"/Type\s*/Page\b", document)),
     }
-    page.evaluate("dispatchEvent(new Event('afterprint'))")
     page.emulate_media(media="screen")
-    page.set_viewport_size(WIDTHS["desktop"])
     return seen
 
 
@@ -360,8 +362,10 @@ def test_words_of_the_glossary_explain_themselves(browser, address):
 
 @of_each_page
 def test_page_prints_sensibly(visit, entry):
-    """On A4 the frame is gone, nothing is cut off at the side, and the PDF has pages."""
-    paper = visit(entry).paper
+    """On A4 the frame is gone, folds are open, nothing is cut off, and the PDF has pages."""
+    paper = visit(entry, width="phone", theme="dark").paper
+    before, after, on_paper = paper["folded"]
+    assert (after, on_paper) == (before, 0)
     assert paper["clipped"] == []
     assert paper["overflow"] <= 0
     assert paper["heading"]

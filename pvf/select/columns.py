@@ -353,7 +353,7 @@ def _of_text(base: Column, counts: pd.Series) -> Iterator[_Rule]:
     few = n_levels <= MOST_NOMINAL and (n_levels == 2 or n_rows >= 2 * n_levels)
     few = few and not (named and n_rows < 5 * n_levels)
     one_word = np.mean([" " not in value for value in values]) > 0.9
-    own_code = named or (one_word and len(values) > 0.9 * n_rows)
+    own_code = (named or one_word) and len(values) > 0.9 * n_rows
     coded = _all("mixed_code", values) and FEWEST_PERSONS <= len(values) <= n_rows / 1.5
     pairs = np.mean([_is("two_numbers", value) for value in values]) > 0.9
     yield from [
@@ -361,6 +361,7 @@ def _of_text(base: Column, counts: pd.Series) -> Iterator[_Rule]:
         (few, "nominal" if n_levels > 1 else "constant", "few_levels", kept),
         (pairs, "text", "two_numbers", {}),
         (own_code, "identifier", "own_codes", {}),
+        (named, "identifier", "called_one", {}),
         (coded, "identifier", "repeated_codes", {}),
         (one_word, "text", "many_values", {}),
         (True, "text", "free_text", {}),

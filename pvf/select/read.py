@@ -41,6 +41,8 @@ SUSPICIOUS_AUC = 0.98
 CODES_OF_MISSING = (-9, -99, -999, -9999, 999, 9999)
 #: What a caution does to a recommendation.
 WEIGHTS = ("forbids", "weakens", "informs")
+#: Tells whether a column has the name of what holds several persons.
+_is_cluster = PATTERNS["cluster"].match
 
 
 @dataclass(frozen=True, order=True)
@@ -383,8 +385,8 @@ def _cautions(data: OwnData, apart: Mapping[Any, tuple[float, float]]) -> Iterat
     n_rows = len(data.X)
     for column in data.columns:
         if _repeats(column, n_rows):
-            what, rank = "repeats", 1 if data.group else 0
-            what, rank = ("clustered", 1) if _is_cluster(column.name) else (what, rank)
+            cluster = _is_cluster(column.name)
+            what, rank = ("clustered", 1) if cluster else ("repeats", 1 if data.group else 0)
             what, rank = ("grouped", 2) if column.name == data.group else (what, rank)
             yield Caution(rank, sentence(what, it=column, n_rows=n_rows))
         if column.is_feature:
@@ -392,11 +394,6 @@ def _cautions(data: OwnData, apart: Mapping[Any, tuple[float, float]]) -> Iterat
     n_alike = int(data.X.assign(**{"\0y": data.y}).duplicated().sum())
     if n_alike:
         yield Caution(1, sentence("equal_rows", n=n_alike))
-
-
-def _is_cluster(name: str) -> bool:
-    """Whether a column has the name of what holds several persons."""
-    return bool(PATTERNS["cluster"].search(name)) and not PATTERNS["person"].search(name)
 
 
 def _repeats(column: Column, n_rows: int) -> bool:

@@ -17,7 +17,7 @@ import click
 from pvf._cli import SEED, Jobs, PathTo, refuse_outputs, say
 from pvf._outputs import write_whole
 from pvf._text import on_console
-from pvf.select.columns_file import parse_kinds
+from pvf.select.columns import columns_as_toml, parse_kinds
 from pvf.select.sentences import TableError, lines, sentence, texts
 from pvf.select.settings import A_FILE, ABOVE_0, MOST_MINUTES, Cells, Choosing, Dialect, Reading
 
@@ -196,8 +196,7 @@ def _tell(macro: str, **facts: Any) -> None:
 @_with(*_options_of(Cells))
 def columns(csv: Path, decimal: str | None, censored: str, **options: Any) -> None:
     """Write what each column is taken for as TOML, to change and give to `select --columns`."""
-    from pvf.select.columns_file import columns_as_toml  # noqa: PLC0415
-    from pvf.select.csv_table import read_csv_table  # noqa: PLC0415
+    from pvf.select.read import read_csv_table  # noqa: PLC0415
 
     with _faults_of_data():
         table = read_csv_table(csv, **options)
@@ -218,7 +217,7 @@ def apply(model: Path, csv: Path, out: Path, trust: tuple[str, ...], **options: 
     left alone. Scores rank patients: give the places to the highest.
     """
     refuse_outputs("'--out'", (out,), csv, model)
-    from pvf.select.csv_table import read_csv_table  # noqa: PLC0415
+    from pvf.select.read import read_csv_table  # noqa: PLC0415
     from pvf.select.saved import load_model, new_scores  # noqa: PLC0415  takes a second to load
 
     if trust:

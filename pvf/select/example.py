@@ -13,11 +13,11 @@ import numpy as np
 import pandas as pd
 
 from pvf import _checks as check
+from pvf.select.candidates import score_of
 from pvf.select.choose import Selection
 from pvf.select.columns import feature_frame
-from pvf.select.csv_table import read_csv_table
 from pvf.select.places import reached_share
-from pvf.select.splits import score_of
+from pvf.select.read import read_csv_table
 
 WARDS = ("surgery", "medicine", "cardiology", "geriatrics")
 FRAILTY = ("mild", "moderate", "severe")

@@ -24,9 +24,9 @@ from pvf.model_card import ModelCard
 from pvf.multiplicity import MultiplicityDisplay
 from pvf.plotting import Figure
 from pvf.render import environment
+from pvf.select.candidates import model_in_words, parts_of, terms_of
 from pvf.select.choose import RULES, Selection
 from pvf.select.columns import kinds_frame
-from pvf.select.in_words import model_in_words, parts_of, terms_of
 from pvf.select.read import OwnData
 from pvf.select.sentences import sentence, texts
 from pvf.validation import PerturbationValidationResult, tied_best

@@ -14,12 +14,11 @@ import pandas as pd
 
 from pvf._outputs import write_whole
 from pvf._text import on_console
+from pvf.select.candidates import columns_used, flagged, score_of
 from pvf.select.choose import Selection
 from pvf.select.columns import Column, feature_frame, misfits
-from pvf.select.csv_table import CsvTable, closest
-from pvf.select.in_words import columns_used
-from pvf.select.sentences import TableError, fault, refuse_all, sentence
-from pvf.select.splits import flagged, score_of
+from pvf.select.read import CsvTable
+from pvf.select.sentences import TableError, closest, fault, refuse_all, sentence
 
 #: Kinds of object that a file may hold beside scikit-learn's own.
 OURS = (

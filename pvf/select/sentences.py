@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from typing import Any
 
-from pvf._text import on_console
+from pvf._text import on_console, shortened
 from pvf.render import environment
 
 
@@ -79,3 +80,19 @@ def quoted(text: str) -> str:
 def _sentences() -> Any:
     words = {"repr": repr, "quoted": quoted, "shown": lambda text: on_console(str(text))}
     return environment("markdown").get_template("sentences.j2").make_module(words)
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """Say which known name was probably meant, and which there are.
+
+    Examples
+    --------
+    >>> closest("dead", ["age", "death"])
+    "did you mean 'death'? There are: age, death"
+    """
+    known = [shortened(str(other), 80) for other in known]
+    lowered = {other.lower(): other for other in known}
+    near = difflib.get_close_matches(name[:80].lower(), lowered, n=1)
+    meant = f"did you mean {lowered[near[0]]!r}? " if near else ""
+    shown = ", ".join(known[:30]) + (f" and {len(known) - 30} more" if len(known) > 30 else "")
+    return f"{meant}{'T' if meant else 't'}here are: {shown}"

@@ -37,7 +37,7 @@ def setting(default: Any, flag: str = "", **option: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
-    """How a file is written, as `pvf.select.csv_table.read_csv_table` takes it."""
+    """How a file is written, as `pvf.select.read.read_csv_table` takes it."""
 
     separator: str | None = setting(None, "--separator")
     encoding: str | None = setting(None, "--encoding")
@@ -67,7 +67,7 @@ class Reading(Cells):
         The column that says whose row each is; ``"none"`` where every row is a person of its own.
         By default an identifier that repeats, found by its name or values.
     columns_file : path-like, optional
-        Kinds of columns as `pvf.select.columns_file.columns_as_toml` writes them; those that are
+        Kinds of columns as `pvf.select.columns.columns_as_toml` writes them; those that are
         not what is guessed count as given, where ``kinds`` says nothing else.
     kinds : mapping, str or sequence of str, optional
         Kinds of columns that overrule the guess; see `parse_kinds` and `guess_columns`. A column

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.utils.class_weight import compute_sample_weight
@@ -27,7 +26,7 @@ from pvf.perturbation import (
     WhereObserved,
 )
 from pvf.pmv import PAPER_NOISE_LEVELS, pmv_scorer
-from pvf.select.candidates import make_pool, strongest_alone
+from pvf.select.candidates import fitted, flagged, make_pool, score_of, strongest_alone
 from pvf.select.columns import Column
 from pvf.select.read import OwnData
 from pvf.select.sentences import fault
@@ -252,55 +251,6 @@ def one_split(data: OwnData, parts: Parts, settings: Mapping[str, Any], *, seed:
         simplest_flags=flagged(alone, X_test),
         left_out=left_out,
     )
-
-
-def fitted(
-    pool: Mapping[str, Any], X: pd.DataFrame, y: NDArray[np.intp]
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the candidates that can be fitted, and why the others cannot.
-
-    Parameters
-    ----------
-    pool : mapping of str to estimator
-    X : DataFrame of shape (n_samples, n_features)
-    y : ndarray of shape (n_samples,)
-
-    Returns
-    -------
-    models : dict of str to estimator
-    left_out : dict of str to str
-
-    Raises
-    ------
-    TableError
-        If none can be.
-    """
-    models: dict[str, Any] = {}
-    left_out: dict[str, str] = {}
-    for name, estimator in pool.items():
-        try:
-            models[name] = clone(estimator).fit(X, y)
-        except Exception as error:  # whatever somebody's candidate raises
-            said = str(error).strip().splitlines() or [""]
-            left_out[name] = f"{type(error).__name__}: {said[0]}"
-    if not models:
-        name, why = next(iter(left_out.items()))
-        raise fault("none_fitted", name=name, why=why)
-    return models, left_out
-
-
-def score_of(model: Any, X: pd.DataFrame) -> NDArray[np.float64]:
-    """Return by what a model ranks rows: probability, decision function, or label."""
-    if hasattr(model, "predict_proba"):
-        return np.asarray(model.predict_proba(X), dtype=float)[:, 1]
-    if hasattr(model, "decision_function"):
-        return np.asarray(model.decision_function(X), dtype=float)
-    return flagged(model, X).astype(float)
-
-
-def flagged(model: Any, X: pd.DataFrame) -> NDArray[np.bool_]:
-    """Return which rows a model labels as cases."""
-    return np.asarray(model.predict(X)) == 1
 
 
 def pmv_levels(y: NDArray[np.intp]) -> list[float]:

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pvf.select import csv_table
+from pvf.select import read as own_table
 from studies.data.datasets import Dataset, Kind, load_cervical_cancer
 from studies.data.files import FOLDER_VARIABLE, SECONDS, cache_folder, data_folder
 from studies.data.tables import DataError, DataMismatchError, DataUnavailableError
@@ -94,8 +94,8 @@ def read_csv_table(path: Path) -> Dataset:
         most people; the message says so in one line.
     """
     try:
-        read = csv_table.read_csv_table(path)
-    except csv_table.TableError as error:
+        read = own_table.read_csv_table(path)
+    except own_table.TableError as error:
         raise DataError(str(error)) from error
     text = read.frame.fillna("").reset_index(drop=True)
     label = text.columns[-1]

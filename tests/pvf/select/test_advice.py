@@ -13,9 +13,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from pvf.advice import FILE, advice, kind_of_pool
-from pvf.select.choose import RULES, recommended_model, select
+from pvf.select.choose import RULES, recommend, recommended_model, select
 from pvf.select.read import load_own_data
-from pvf.select.recommendation import recommend
 from pvf.select.report import as_json, as_markdown
 from studies.rules import RULES_STUDY
 from studies.rules.advice import lines, write

@@ -14,8 +14,8 @@ from pvf.select.columns import (
     guess_columns,
     kinds_frame,
     misfits,
+    parse_kinds,
 )
-from pvf.select.columns_file import parse_kinds
 from pvf.select.read import load_own_data
 from pvf.select.sentences import TableError
 

@@ -9,10 +9,8 @@ import pandas as pd
 import pytest
 from ugly_csv import KINDS, TARGET, plain_table, to_bytes, ugly_table
 
-from pvf.select.columns import feature_frame, guess_columns, kinds_frame
-from pvf.select.columns_file import parse_kinds
-from pvf.select.csv_table import read_csv_table
-from pvf.select.read import load_own_data
+from pvf.select.columns import feature_frame, guess_columns, kinds_frame, parse_kinds
+from pvf.select.read import load_own_data, read_csv_table
 from pvf.select.sentences import TableError
 
 

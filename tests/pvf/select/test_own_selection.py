@@ -19,10 +19,9 @@ from ugly_csv import TARGET, plain_table, to_bytes, ugly_table
 
 import pvf
 from pvf.select.candidates import MixedEncoder, encoder, load_pool, make_pool
-from pvf.select.choose import recommended_model, select
+from pvf.select.choose import recommend, recommended_model, select
 from pvf.select.columns import Column, feature_frame, guess_columns
 from pvf.select.read import load_own_data
-from pvf.select.recommendation import recommend
 from pvf.select.sentences import TableError
 from pvf.select.splits import perturbation_of
 

@@ -12,13 +12,10 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pvf import render
 from pvf.select import report
-from pvf.select.candidates import encoder
-from pvf.select.choose import select
+from pvf.select.candidates import cut_off, encoder, model_in_words, worked_person
+from pvf.select.choose import recommend, select
 from pvf.select.columns import feature_frame, guess_columns
-from pvf.select.csv_table import read_csv_table
-from pvf.select.in_words import cut_off, model_in_words, worked_person
-from pvf.select.read import load_own_data
-from pvf.select.recommendation import recommend
+from pvf.select.read import load_own_data, read_csv_table
 from pvf.select.sentences import TableError
 from pvf.select.splits import split
 

@@ -13,9 +13,8 @@ from scipy.special import expit
 
 from pvf.__main__ import main
 from pvf.select.choose import select
-from pvf.select.columns_file import columns_as_toml, read_columns
-from pvf.select.csv_table import read_csv_table
-from pvf.select.read import load_own_data
+from pvf.select.columns import columns_as_toml, read_columns
+from pvf.select.read import load_own_data, read_csv_table
 from pvf.select.saved import load_model, new_scores, save_model
 from pvf.select.sentences import TableError
 

@@ -95,6 +95,10 @@ def test_the_recommendation_follows_the_line_and_says_so(own_data, pool):
     assert asked.recommended == recommended_model(asked.tied, other)
     assert asked.judged.loc["by score"].equals(asked.judged.loc[other])
     assert any("as was asked for" in reason for reason in recommend(asked).reasons)
+    for one in (chosen, asked):  # the strength of PVF's noise may not be the one that is advised
+        followed = next(r for r in recommend(one).reasons if r.startswith("The recommendation"))
+        at_its_noise = f"follows PVF at σ = {one.settings['sigma']:g}" in followed
+        assert at_its_noise == (one.settings["rule"] == "PVF")
     page = as_markdown(asked)
     assert asked.recommended in page
     assert page.count("the study of rules advises") == 1

@@ -668,7 +668,7 @@ def code_lines(tree, text):
 #: Lines of code that a home should have at most, and has: only ever lower the second.
 HOMES = {
     "pvf": (4500, 8030),
-    "pvf/select": (1900, 2642),
+    "pvf/select": (1900, 2641),
     "studies": (8000, 11610),
     "book": (1600, 1600),
 }

@@ -173,8 +173,6 @@ def readable_worth(selection: Selection, folder: str | Path, *, csv: str) -> pd.
         return pd.DataFrame({"the truth": ["not known: these patients are not simulated"]})
     worth = true_worth(selection, folder)
     tested = worth["IE_test"].map("{:.2f}".format).replace("nan", "–")
-    shown = {
-        "IE in truth": worth["IE"].map("{:.2f}".format),
-        "rank among candidates": worth["rank"],
-    }
+    truth = worth["IE"].map("{:.2f}".format)
+    shown = {"IE in truth": truth, "rank among candidates": worth["rank"]}
     return pd.DataFrame({"model": worth["model"], **shown, "IE on the test parts": tested})

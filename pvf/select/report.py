@@ -124,11 +124,8 @@ def settings_table(selection: Selection) -> pd.DataFrame:
 def reporting_table(selection: Selection) -> pd.DataFrame:
     """Return what the selection can say to each item of TRIPOD+AI and PROBAST+AI, and what not."""
     facts = {"it": selection, "data": selection.data, "said": selection.recommendation}
-    facts |= {
-        "parts": parts_table(selection).to_dict("index"),
-        "pvf": pvf.__version__,
-        "repr": repr,
-    }
+    parts = parts_table(selection).to_dict("index")
+    facts |= {"parts": parts, "pvf": pvf.__version__, "repr": repr}
     made = environment("markdown").from_string
     rows = {
         item: [made(known).render(facts), people]
@@ -160,9 +157,8 @@ TABLES: tuple[Callable[[Selection], pd.DataFrame], ...] = (
 def places_figure(selection: Selection) -> Figure:
     """Draw the cases that the places reach by score, label, one column, chance, and at best."""
     simplest = plotting.label(selection.simplest)
-    ways = {
-        way: said.format(simplest=simplest) for way, said in texts("tables.toml")["ways"].items()
-    }
+    said = texts("tables.toml")["ways"]
+    ways = {way: text.format(simplest=simplest) for way, text in said.items()}
     rows = selection.judged.loc[list(ways)]
     with plotting.style():
         axes = plotting.new_axes(figsize=(6.8, 2.6))
@@ -184,13 +180,26 @@ def model_figure(selection: Selection) -> Figure | None:
         return None
     size = 1.6 + 1.1 * tree.get_n_leaves(), 1.4 + 1.3 * tree.get_depth()
     names = [plotting.label(term) for term, _ in terms_of(encoder)]
-    flags = ["do not flag", "flag"]
-    shown: dict[str, Any] = {"impurity": False, "proportion": True, "filled": True, "fontsize": 7}
+    shown: dict[str, Any] = {"class_names": ["do not flag", "flag"], "filled": True, "fontsize": 7}
     with plotting.style():
         axes = plotting.new_axes(figsize=size)
-        plot_tree(tree, feature_names=names, class_names=flags, ax=axes, **shown)
+        plot_tree(tree, feature_names=names, impurity=False, proportion=True, ax=axes, **shown)
         plotting.as_written(axes.texts)
     return _figure(axes, "model", words=model_in_words(model)[:-1])
+
+
+def calibration_figure(selection: Selection) -> Figure:
+    """Draw the share of cases over the mean score, by fifths of the score on the test parts."""
+    rows = selection.calibration
+    score, share = rows["mean score"], rows["share of cases"]
+    with plotting.style():
+        axes = plotting.new_axes(figsize=(4.6, 3.4))
+        if score.between(0, 1).all():  # then it could be a risk
+            axes.plot([0, 1], [0, 1], color="0.5", linestyle="--")
+        ends = [share - rows["low"], rows["high"] - share]
+        axes.errorbar(score, share, yerr=ends, fmt="o-", capsize=3)
+        axes.set(xlabel="mean score of a fifth of the patients", ylabel="share of cases among them")
+    return _figure(axes, "calibration", rows=rows)
 
 
 def scores_figure(selection: Selection) -> Figure:
@@ -223,12 +232,7 @@ def _figure(axes: Any, name: str, **facts: Any) -> Figure:
 
 
 #: The figures of a report; its template calls them by their names without the ending.
-FIGURES: tuple[Callable[[Selection], Figure | None], ...] = (
-    places_figure,
-    model_figure,
-    scores_figure,
-    multiplicity_figure,
-)
+FIGURES = (places_figure, model_figure, calibration_figure, scores_figure, multiplicity_figure)
 
 
 # --- the report -----------------------------------------------------------------------------------

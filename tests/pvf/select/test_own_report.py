@@ -90,7 +90,7 @@ def test_page_is_whole_and_asks_no_host(page):
     outline = Outline(page.read_text(encoding="utf-8"))
     assert outline.open == []
     images = [attrs for tag, attrs in outline.tags if tag == "img"]
-    assert len(images) == 3
+    assert len(images) == 4
     for image in images:
         head, data = image["src"].split(",")
         assert head == "data:image/png;base64"
@@ -304,7 +304,7 @@ def test_page_is_accessible_and_fits_a_phone(page, scheme):
 def test_markdown_has_the_same_parts(selection):
     """Headings and figures of both formats agree, and no line of a table is broken."""
     markdown = own_report.as_markdown(selection)
-    assert markdown.count("data:image/png;base64") == 3
+    assert markdown.count("data:image/png;base64") == 4
     titles = re.findall(r"^## (.+)$", markdown, flags=re.MULTILINE)
     assert titles[0] == "Recommendation"
     assert titles[-1] == "How to make this report again"
@@ -324,6 +324,18 @@ def test_unknown_ending_is_refused(selection, tmp_path):
     """The file's name says as what to write."""
     with pytest.raises(ValueError, match=r"must end in \.html, \.md or \.json, got 'r\.pdf'"):
         own_report.write_report(selection, tmp_path / "r.pdf")
+
+
+def test_the_calibration_curve_draws_its_table(selection):
+    """A point a fifth with its interval, in the report and in words for who cannot see it."""
+    drawn, rows = own_report.calibration_figure(selection), selection.calibration
+    (bars,) = drawn.picture.axes[0].containers
+    points = bars.lines[0].get_xydata()
+    np.testing.assert_allclose(points, rows[["mean score", "share of cases"]])
+    ends = [segment[:, 1] for segment in bars.lines[2][0].get_segments()]
+    np.testing.assert_allclose(ends, rows[["low", "high"]])
+    assert re.findall(r"\d\.\d\d", drawn.alt) == [f"{x:.2f}" for x in rows["share of cases"]]
+    assert drawn.alt in own_report.as_markdown(selection)
 
 
 def test_missing_capacity_is_said_in_the_figure(selection):

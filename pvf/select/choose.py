@@ -47,6 +47,9 @@ from pvf.validation import PerturbationValidationResult, tied_best
 A_COLUMN, A_CELL = 0.045, 4e-5
 #: Perturbed sets of a split at least, and rows of its replicas together at most.
 FEWEST_SETS, MOST_REPLICATED = 5, 2000
+#: Cases below which the report says that they are few: Collins, Ogundimu and Altman (2016).
+FEW_CASES = 100
+_NAMES = {"traditional": "the traditional rule", "PVF": "PVF", "PMV": "PMV"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -470,11 +473,6 @@ def _multiplicity(
     by_model = np.ascontiguousarray(scores.to_numpy())
     table, summary = disagreement(by_model, reference, scores.columns.rename("line"))
     return table, {"n_good": len(good), "best_loss": float(able.min()), **summary}
-
-
-#: Cases below which the report says that they are few: Collins, Ogundimu and Altman (2016).
-FEW_CASES = 100
-_NAMES = {"traditional": "the traditional rule", "PVF": "PVF", "PMV": "PMV"}
 
 
 @dataclass(frozen=True)

@@ -172,7 +172,6 @@ def readable_worth(selection: Selection, folder: str | Path, *, csv: str) -> pd.
     if csv:
         return pd.DataFrame({"the truth": ["not known: these patients are not simulated"]})
     worth = true_worth(selection, folder)
-    tested = worth["IE_test"].map("{:.2f}".format).replace("nan", "–")
-    truth = worth["IE"].map("{:.2f}".format)
-    shown = {"IE in truth": truth, "rank among candidates": worth["rank"]}
-    return pd.DataFrame({"model": worth["model"], **shown, "IE on the test parts": tested})
+    told = worth[["IE", "IE_test"]].map("{:.2f}".format).replace("nan", "–")
+    shown = {"IE in truth": told["IE"], "rank among candidates": worth["rank"]}
+    return pd.DataFrame({"model": worth["model"], **shown, "IE on the test parts": told["IE_test"]})

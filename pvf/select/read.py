@@ -58,6 +58,16 @@ MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"\xef\xbb\xbf": "utf-8"}
 #: Characters that no text has: zero, and halves of characters, which no file can be written with.
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
 _NUMBER = re.compile(r"[+-]?\d+([.,]\d+)?")
+#: Patients that the smaller class must have.
+FEWEST_CASES = 10
+#: Feature columns that tell the classes apart this well are named as possible leaks.
+SUSPICIOUS_AUC = 0.98
+#: Numbers that often stand for a missing value.
+CODES_OF_MISSING = (-9, -99, -999, -9999, 999, 9999)
+#: What a caution does to a recommendation.
+WEIGHTS = ("forbids", "weakens", "informs")
+#: Tells whether a column has the name of what holds several persons.
+_is_cluster = PATTERNS["cluster"].match
 
 
 @dataclass(frozen=True)
@@ -360,18 +370,6 @@ def _header(cells: Sequence[str], path: Path) -> tuple[list[str], list[str]]:
         shown = ", ".join(repr(shortened(name, 80)) for name in twice[:10])
         raise fault("names_twice", path=path, n=len(twice), names=shown)
     return names, paragraphs("named", n_blank=len(blank))
-
-
-#: Patients that the smaller class must have.
-FEWEST_CASES = 10
-#: Feature columns that tell the classes apart this well are named as possible leaks.
-SUSPICIOUS_AUC = 0.98
-#: Numbers that often stand for a missing value.
-CODES_OF_MISSING = (-9, -99, -999, -9999, 999, 9999)
-#: What a caution does to a recommendation.
-WEIGHTS = ("forbids", "weakens", "informs")
-#: Tells whether a column has the name of what holds several persons.
-_is_cluster = PATTERNS["cluster"].match
 
 
 @dataclass(frozen=True, order=True)

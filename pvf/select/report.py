@@ -1,6 +1,6 @@
 """A report of a selection on a reader's own data: one HTML page, Markdown or JSON.
 
-The same tables and figures are shown by the notebook `90_your_data`. A page holds its figures
+The notebook `90_your_data` shows the same tables and most of the figures. A page holds its figures
 inside and asks no other host for anything; every text from the data is escaped.
 """
 
@@ -192,14 +192,15 @@ def calibration_figure(selection: Selection) -> Figure:
     """Draw the share of cases over the mean score, by fifths of the score on the test parts."""
     rows = selection.calibration
     score, share = rows["mean score"], rows["share of cases"]
+    may_be_risk = bool(score.between(0, 1).all())
     with plotting.style():
         axes = plotting.new_axes(figsize=(4.6, 3.4))
-        if score.between(0, 1).all():  # then it could be a risk
+        if may_be_risk:
             axes.plot([0, 1], [0, 1], color="0.5", linestyle="--")
         ends = [share - rows["low"], rows["high"] - share]
         axes.errorbar(score, share, yerr=ends, fmt="o-", capsize=3)
         axes.set(xlabel="mean score of a fifth of the patients", ylabel="share of cases among them")
-    return _figure(axes, "calibration", rows=rows)
+    return _figure(axes, "calibration", shares=share, may_be_risk=may_be_risk)
 
 
 def scores_figure(selection: Selection) -> Figure:

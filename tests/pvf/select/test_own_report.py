@@ -338,6 +338,18 @@ def test_the_calibration_curve_draws_its_table(selection):
     assert drawn.alt in own_report.as_markdown(selection)
 
 
+@pytest.mark.parametrize(("shift", "may_be_risk"), [(0, True), (-2, False)])
+def test_the_diagonal_is_drawn_and_named_where_scores_may_be_risks(selection, shift, may_be_risk):
+    """A decision function has no diagonal, and its caption names none."""
+    moved = selection.calibration.assign(
+        **{"mean score": selection.calibration["mean score"] + shift}
+    )
+    drawn = own_report.calibration_figure(dataclasses.replace(selection, calibration=moved))
+    dashed = [line for line in drawn.picture.axes[0].lines if line.get_linestyle() == "--"]
+    assert len(dashed) == may_be_risk
+    assert ("Dashed" in drawn.caption) == may_be_risk
+
+
 def test_missing_capacity_is_said_in_the_figure(selection):
     """Where Rashomon Capacity was not computed, the figure says why."""
     bare = dataclasses.replace(selection, multiplicity=None, multiplicity_summary={"n_good": 0})

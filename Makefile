@@ -7,6 +7,13 @@ PYTHON ?= python3
 MODE ?= reduced
 # The CPU build by name: a plain version brings gigabytes for graphics cards on Linux.
 TORCH ?= torch==2.13.0+cpu
+# What three tables and some tests need and the lock leaves out stands beside .venv, and without
+# what it would bring along, other versions of what the lock pins.
+EXTRA = .venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --no-deps \
+	--target build/extra '$(TORCH)' 'tree-praxis>=0.0.30,<0.1' \
+	ipywidgets jupyterlab-widgets widgetsnbextension
+NO_EXTRA = echo 'PyTorch or tree-praxis cannot be had here: what needs them is left out.'
+WITH_EXTRA = PYTHONPATH="$$PWD/build/extra$${PYTHONPATH:+:$$PYTHONPATH}"
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -22,7 +29,8 @@ help: ## List the targets
 venv: .venv/installed ## Set up .venv from requirements.lock
 
 book: .venv/installed ## Run the notebooks that changed and build the book in _build/html
-	.venv/bin/python -m book.tools build --mode '$(MODE)'
+	$(if $(filter full,$(MODE)),@$(EXTRA) || $(NO_EXTRA))
+	$(if $(filter full,$(MODE)),$(WITH_EXTRA)) .venv/bin/python -m book.tools build --mode '$(MODE)'
 
 test: .venv/installed ## Run the tests
 	.venv/bin/python -m pytest --numprocesses auto --dist loadfile
@@ -34,14 +42,12 @@ plain: ## Install the library by itself in build/plain and run its examples
 	@build/plain/bin/python -m pip install --quiet --disable-pip-version-check .
 	@cd build/plain && bin/python -I ../../tests/plain_install.py
 
-# Beside .venv and not in it, since the lock knows no PyTorch.
 torch: .venv/installed ## Run the tests that need PyTorch, where its CPU build can be had
-	@if .venv/bin/python -m pip install --quiet --disable-pip-version-check --upgrade \
-		--target build/torch '$(TORCH)'; then \
-		PYTHONPATH=build/torch .venv/bin/python -m pytest \
+	@if $(EXTRA); then \
+		$(WITH_EXTRA) .venv/bin/python -m pytest \
 			tests/pvf/test_torch_perturbation.py tests/studies/test_torch_networks.py; \
 	else \
-		echo '$(TORCH) cannot be had here: the tests that need PyTorch were not run.'; \
+		$(NO_EXTRA); \
 	fi
 
 lint: .venv/installed ## Check style, types and that each notebook is in step with its script

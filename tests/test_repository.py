@@ -397,14 +397,19 @@ def clone(tmp_path):
     return folder
 
 
-def set_up(folder, *, fault=""):
-    """Run ``make venv`` with the stand-in; the outcome, and what Python was asked to install."""
+def make_without_python(folder, *arguments, fault=""):
+    """Run make with the stand-in; the outcome, and what Python was called with, a line a call."""
     calls = folder / "calls"
     calls.unlink(missing_ok=True)
     python = next(p / "python" for p in folder.parents if (p / "python").is_file())
     env = {"CALLS": str(calls), "FAULT": fault}
-    outcome = run_make(folder, "venv", f"PYTHON={python}", env=env)
-    lines = calls.read_text(encoding="utf-8").splitlines() if calls.exists() else []
+    outcome = run_make(folder, *arguments, f"PYTHON={python}", env=env)
+    return outcome, calls.read_text(encoding="utf-8").splitlines() if calls.exists() else []
+
+
+def set_up(folder, *, fault=""):
+    """Run ``make venv`` with the stand-in; the outcome, and what Python was asked to install."""
+    outcome, lines = make_without_python(folder, "venv", fault=fault)
     whats = {"--clear": "venv", "--requirement": "lock", "--editable": "pvf"}
     return outcome, [what for line in lines for flag, what in whats.items() if flag in line]
 
@@ -596,6 +601,16 @@ def test_ci_finds_raw_data_beside_the_clone(tmp_path):
     assert outcome.returncode == 0
     told = set((tmp_path / "calls.data").read_text(encoding="utf-8").splitlines())
     assert told == {f"data: {data}"}
+
+
+@pytest.mark.parametrize(("mode", "n_installs"), [("full", 1), ("reduced", 0)])
+def test_a_full_book_sets_up_what_the_lock_leaves_out(clone, mode, n_installs):
+    """PyTorch and tree-praxis are installed for a full run alone, into a folder of their own."""
+    outcome, calls = make_without_python(clone, "book", f"MODE={mode}")
+    extra = [call for call in calls if "torch==" in call and "tree-praxis" in call]
+    assert len(extra) == n_installs, outcome.stderr
+    assert all("--no-deps" in call and "--target build/extra" in call for call in extra)
+    assert calls[-1] == f"-m book.tools build --mode {mode}"
 
 
 def test_pre_commit_runs_the_same_targets():

@@ -78,8 +78,7 @@ def status() -> None:
     refused = [line.error for line in lines if isinstance(line.error, DataMismatchError)]
     absent = [tables()[line.name] for line in lines if line.found == "not here"]
     for error in refused:
-        say("")
-        for line in str(error).splitlines():
+        for line in ("", *str(error).splitlines()):
             say(line)
     if absent:
         say("")
@@ -103,6 +102,5 @@ def fetch(names: tuple[str, ...]) -> None:
         if name not in known:
             raise click.BadParameter(f"{name!r} is none of {', '.join(known)}.", param_hint="NAME")
     lines = _print_table(names or known, download=True)
-    errors = [str(line.error) for line in lines if line.error is not None]
-    if errors:
+    if errors := [str(line.error) for line in lines if line.error is not None]:
         raise click.ClickException("\n".join(errors))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -93,29 +93,38 @@ def check_tables(
 ) -> dict[str, Agreement]:
     """Make full-scale tables anew, all if none is named, and compare each with the committed one.
 
-    New tables go to `folder`; an interrupted run goes on from `shards`; `report` gets a line a
-    table. "not made" is a table whose data or optional package is not on this machine.
+    New tables go to `folder`; an interrupted run goes on from `shards`. `report` gets a line for
+    each table, and before the first of them one for each that can't be made ("not made"), as its
+    data or an optional package is not on this machine.
     """
-    found = {}
-    for name in names or catalogue.STUDIES:
-        start = time.perf_counter()
-        try:
-            catalogue.make_table(name, n_jobs=n_jobs, out=shards, folder=folder)
-        except DataUnavailableError as error:
-            why = f"its data are not here: {str(error).splitlines()[0]}"
-            found[name] = Agreement("not made", why)
-        except ModuleNotFoundError as error:
-            found[name] = Agreement("not made", f"it needs {error.name}, which is not installed")
-        else:
-            found[name] = compare(
-                read_result(name, folder)[0],
-                read_result(name)[0],
-                measured=catalogue.STUDIES[name].measured,
-                estimate=catalogue.STUDIES[name].estimate,
-            )
+    studies = {name: catalogue.STUDIES[name] for name in names or catalogue.STUDIES}
+    found = {n: why for n, s in studies.items() if (why := _lack(s.blocks, s.settings.full()))}
+    for name, why in found.items():
+        report(f"table {name} will be left out: {why.says}")
+    for name, study in studies.items():
+        if name in found:
+            continue
+        start, kept = time.perf_counter(), {"out": shards, "folder": folder}
+        found[name] = _lack(catalogue.make_table, name, n_jobs=n_jobs, **kept) or compare(
+            read_result(name, folder)[0],
+            study.committed()[0],
+            measured=study.measured,
+            estimate=study.estimate,
+        )
         seconds = time.perf_counter() - start
         report(f"table {name}: {found[name].kind} ({found[name].says}; {seconds:.0f} s)")
     return found
+
+
+def _lack(make: Callable[..., object], *args: Any, **options: Any) -> Agreement | None:
+    """Return which data or optional package is missing to make something; None if none is."""
+    try:
+        make(*args, **options)
+    except DataUnavailableError as error:
+        return Agreement("not made", f"its data are not here: {str(error).splitlines()[0]}")
+    except ModuleNotFoundError as error:
+        return Agreement("not made", f"it needs {error.name}, which is not installed")
+    return None
 
 
 def check_sample(name: str, *, n_jobs: int | None = None) -> Agreement:

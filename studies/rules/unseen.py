@@ -104,8 +104,7 @@ def where_it_lies(found: pd.DataFrame, committed: pd.DataFrame) -> pd.DataFrame:
     """
     keys = ["size", "pool", "outcome"]
     mine = found[found["outcome"].str.startswith(("IE", "F1", "log"))]
-    mine = mine.assign(difference=mine["pvf_0.3"] - mine["holdout"])
-    mine = mine[["table", *keys, "difference"]]
+    mine = mine.assign(difference=mine["pvf_0.3"] - mine["holdout"])[["table", *keys, "difference"]]
     cells = per_table(committed)
     apart = (cells["pvf_0.3"] - cells["holdout"]).groupby([cells[key] for key in keys])
     ends = apart.quantile([0.025, 0.975]).unstack()  # noqa: PD010
@@ -145,9 +144,7 @@ def rules(
     found = compare(tables, size=size, pool=pool, n_cohorts=cohorts, seed=seed, n_jobs=jobs)
     if out is not None:
         write_whole(out, found.to_csv(index=False).encode())
-    say(
-        "PVF (σ = 0.3) less hold-out in attainable share, and the middle 95% of the study's tables:"
-    )
+    say("PVF (σ = 0.3) less hold-out (attainable share); the middle 95% of the study's tables:")
     for row in where_it_lies(found, read_result("rules")[0]).itertuples():
         say(on_console(f"{row.table}, {row.outcome}: {_in_words(row)}"))
 

@@ -132,6 +132,21 @@ def test_what_cannot_be_made_here_is_named(committed, tmp_path, error, reason):
     assert reason in found.says
 
 
+def test_what_will_be_left_out_is_said_first(committed, monkeypatch, tmp_path):
+    """A table whose package is missing is named before the first is made; the others are made."""
+
+    def needs_torch(_):
+        raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+    large = dataclasses.replace(SMALL, name="large", blocks=needs_torch)
+    monkeypatch.setattr(tables, "STUDIES", {"small": SMALL, "large": large})
+    lines = []
+    found = agreement.check_tables(folder=tmp_path / "fresh", report=lines.append)
+    assert {n: one.kind for n, one in found.items()} == {"small": "same bits", "large": "not made"}
+    assert lines[0] == "table large will be left out: it needs torch, which is not installed"
+    assert lines[1].startswith("table small: same bits")
+
+
 @pytest.mark.parametrize(
     ("seed", "code"), [(5, 0), (6, 0), (None, 1)], ids=["same", "chance", "other"]
 )

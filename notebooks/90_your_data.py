@@ -141,6 +141,7 @@ own_report.leaders_table(selection).style.set_uuid("own-leaders")
 # %%
 keep_data("fig-own-scores", selection.validation.to_frame())
 keep_data("fig-own-places", selection.judged)
+keep_data("fig-own-calibration", selection.calibration)
 keep_data("fig-own-multiplicity", selection.multiplicity)
 
 # %% [markdown]
@@ -174,7 +175,11 @@ own_report.judged_table(selection).style.set_uuid("own-judged")
 own_report.differences_table(selection).style.set_uuid("own-differences")
 
 # %% [markdown]
-# The score of the recommended model, by fifths, beside the share of cases:
+# Whether the recommended model's score can be read as a risk shows in {numref}`fig-own-calibration`,
+# and in the numbers below it:
+
+# %% mystnb={"figure": {"name": "fig-own-calibration", "caption": "Share of cases over the mean score of the recommended model, by fifths of the score, with 95% intervals. Dashed: where a score would be a risk, if all scores lie between 0 and 1."}, "image": {"alt": "Five dots with bars, joined by a line: share of cases over mean score."}}
+own_report.calibration_figure(selection).picture
 
 # %% table="Score of the recommended model by fifths, beside the share of cases."
 own_report.calibration_table(selection).style.set_uuid("own-calibration")

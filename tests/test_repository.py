@@ -684,7 +684,7 @@ def code_lines(tree, text):
 HOMES = {
     "pvf": (4500, 8030),
     "pvf/select": (1900, 2641),
-    "studies": (8000, 11610),
+    "studies": (8000, 11606),
     "book": (1600, 1600),
 }
 

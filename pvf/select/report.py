@@ -1,7 +1,7 @@
 """A report of a selection on a reader's own data: one HTML page, Markdown or JSON.
 
-The notebook `90_your_data` shows the same tables and most of the figures. A page holds its figures
-inside and asks no other host for anything; every text from the data is escaped.
+The notebook `90_your_data` shows the same tables and figures, but for a drawn tree. A page holds
+its figures inside and asks no other host for anything; every text from the data is escaped.
 """
 
 from __future__ import annotations

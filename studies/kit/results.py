@@ -34,6 +34,7 @@ from typing import Any
 import joblib
 import numpy as np
 import pandas as pd
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 from tqdm import tqdm
@@ -67,8 +68,8 @@ _PACKAGES = (
 _STALE_SECONDS = 24 * 3600
 #: Another run replaces a table and its provenance within milliseconds; a second is ample.
 _PAIR_TRIES, _PAIR_PAUSE = 20, 0.05
-#: A load average above this, before a run adds to it, says that something else runs.
-_QUIET_LOAD = 0.5
+#: More busy cores than this, before a run adds to them, say that something else runs.
+_QUIET = 0.5
 
 
 # --- blocks -------------------------------------------------------------------------------------
@@ -239,7 +240,7 @@ class _OneBlock:
     folder: Path | None
 
     def __post_init__(self) -> None:
-        self.call, self.load, self.started = uuid.uuid4().hex[:12], _load_average(), time.time()
+        self.call, self.load, self.started = uuid.uuid4().hex[:12], _cores_busy(), time.time()
 
     def __call__(self, position: int, block: Any) -> tuple[int, pd.DataFrame | Path]:
         """Compute one block in a worker; with a folder, write its shard and return its path."""
@@ -290,19 +291,14 @@ def _cost(times: Sequence[Mapping[str, Any]], call: str, seconds: float) -> dict
 
 
 @cache
-def _load_average() -> float | None:
-    """Return the load of the last minute as it was before this process added to it."""
-    with contextlib.suppress(AttributeError, OSError):  # not every system tells
-        return round(os.getloadavg()[0], 2)
-    return None
+def _cores_busy() -> float:
+    """Return how many cores others kept busy, for half a second before this process's first run."""
+    return float(psutil.cpu_percent(interval=0.5)) / 100 * (psutil.cpu_count() or 1)
 
 
-def _load_says(loads: Sequence[float | None]) -> str:
-    """Say whether something else ran beside any of the calls."""
-    known = [load for load in loads if load is not None]
-    if len(known) < len(loads):
-        return "unknown"
-    return f"{'not quiet' if max(known) > _QUIET_LOAD else 'quiet'} (load {max(known):.2f})"
+def _load_says(loads: Sequence[float]) -> str:
+    """Say whether something else ran before any of the calls."""
+    return f"{'not quiet' if max(loads) > _QUIET else 'quiet'} ({max(loads):.2f} cores busy)"
 
 
 # --- shards -------------------------------------------------------------------------------------

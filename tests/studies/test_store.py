@@ -274,14 +274,22 @@ def test_two_workers_share_the_wall_time(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("load", "says"),
-    [(0.1, "quiet (load 0.10)"), (1.7, "not quiet (load 1.70)"), (None, "unknown")],
+    ("busy", "says"), [(0.1, "quiet (0.10 cores busy)"), (1.7, "not quiet (1.70 cores busy)")]
 )
-def test_load_before_the_run_is_told(monkeypatch, load, says):
-    """Above half a process something else runs; a system that doesn't tell is unknown."""
-    monkeypatch.setattr(store, "_load_average", lambda: load)
+def test_what_else_runs_is_told(monkeypatch, busy, says):
+    """Above half a core something else runs."""
+    monkeypatch.setattr(store, "_cores_busy", lambda: busy)
     table = run_blocks(table_of, [0], study="load", settings={"seed": 1})
     assert table.attrs["cost"]["load"] == says
+
+
+def test_cores_are_a_share_of_all(monkeypatch):
+    """Half of four cores are two, looked at over some time: a load average lags by minutes."""
+    looked = []
+    monkeypatch.setattr(store.psutil, "cpu_count", lambda: 4)
+    monkeypatch.setattr(store.psutil, "cpu_percent", lambda interval: looked.append(interval) or 50)
+    assert store._cores_busy.__wrapped__() == 2
+    assert looked[0] >= 0.1  # below, it says psutil, the answer means nothing
 
 
 # --- damaged and foreign shards -----------------------------------------------------------------

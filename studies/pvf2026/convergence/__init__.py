@@ -22,7 +22,8 @@ class ConvergenceSettings(Settings):
 
 
 def _all_checks(_: str, settings: ConvergenceSettings) -> pd.DataFrame:
-    return run_checks(n_repetitions=settings.n_repetitions, seed=settings.seed)
+    # The last digits of sums and of special functions are the processor's.
+    return run_checks(n_repetitions=settings.n_repetitions, seed=settings.seed).round(12)
 
 
 CONVERGENCE = Study(

@@ -47,7 +47,7 @@ def test_plain_papermill_finds_the_file_beside_it(clone):
     shown = "".join(str(out.get("data", out.get("text", ""))) for out in outputs)
     for words in ("Patient-Nr", "given by you", "rows without an outcome", "Caveats", "Model card"):
         assert words in shown
-    assert sum("image/png" in out.get("data", {}) for out in outputs) == 3
+    assert sum("image/png" in out.get("data", {}) for out in outputs) == 4
     assert "these patients are not simulated" in shown
     assert not [out for out in outputs if out.get("name") == "stderr"]
 
